@@ -124,7 +124,7 @@ const httpServers = [
 
 const byteStreams = [
   ...["shared", "stdio", "unix"].map((folder) => `${transport}/internal/${folder}/*`),
-  ...["JsonLines", "Sse", "StdioClient", "StdioServer", "UnixSocketClient", "UnixSocketServer"].map((name) =>
+  ...["JsonLines", "Sse", "StdioClient", "StdioServer", "SocketClient", "SocketServer"].map((name) =>
     `${transport}/${name}.ts`
   )
 ]

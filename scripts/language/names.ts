@@ -5,11 +5,17 @@ import { parse } from "../syntax.ts"
 import { type Package, publicModules, read } from "../workspace.ts"
 import type { Finding } from "./findings.ts"
 
-const layerOptions: ReadonlySet<string> = new Set(["Options", "NodeOptions", "MemoryOptions"])
+const layerOptions: ReadonlySet<string> = new Set([
+  "Options",
+  "NodeOptions",
+  "MemoryOptions",
+  "UnixOptions",
+  "TcpOptions"
+])
 
 /**
- * Returns whether a name must be unique. A function such as `make` need not be. Any module may have `Options`,
- * `NodeOptions` for its `layerNode`, and `MemoryOptions` for its `layerMemory`.
+ * Returns whether a name must be unique. A function such as `make` need not be. Any module may have `Options`, and
+ * those of its Layers: `NodeOptions` for `layerNode`, `MemoryOptions` for `layerMemory` and so on.
  */
 const isChecked = (name: string): boolean => /^[A-Z]/.test(name) && !layerOptions.has(name)
 

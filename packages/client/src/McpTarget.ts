@@ -4,8 +4,8 @@
 import type { Transport } from "@effect-mcp/session/Transport"
 import { url as shown } from "@effect-mcp/transport/HiddenSecrets"
 import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
+import * as SocketClient from "@effect-mcp/transport/SocketClient"
 import * as StdioClient from "@effect-mcp/transport/StdioClient"
-import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
 import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -150,7 +150,7 @@ const unix = (url: URL, options: UrlOptions): McpTarget => {
   if (Result.isFailure(path)) throw new InvalidUrl({ url: shown(url), problem: path.failure })
   const { maxMessageBytes, maxMessageNodes } = options
   return transport(
-    UnixSocketClient.layerNode({ path: path.success, maxMessageBytes, maxMessageNodes }),
+    SocketClient.layerUnix({ path: path.success, maxMessageBytes, maxMessageNodes }),
     `unix:${path.success}`
   )
 }

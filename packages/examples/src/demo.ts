@@ -7,13 +7,7 @@
  * ```
  */
 import type { Transport, TransportError } from "@effect-mcp/session"
-import {
-  HttpSseClient,
-  StdioClient,
-  StreamableHttpClient,
-  UnixSocketClient,
-  WebSocketClient
-} from "@effect-mcp/transport"
+import { HttpSseClient, SocketClient, StdioClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -76,7 +70,7 @@ const servers: ReadonlyArray<Server> = [
   },
   {
     title: "over a Unix socket: the calculator, likewise",
-    transport: listening("--unix", socketFile, () => UnixSocketClient.layerNode({ path: socketFile })),
+    transport: listening("--unix", socketFile, () => SocketClient.layerUnix({ path: socketFile })),
     calls: ServerCalls.calculator
   },
   {

@@ -6,8 +6,8 @@ import { EventStore } from "@effect-mcp/session"
 import {
   Authentication,
   HttpSseServer,
+  SocketServer,
   StreamableHttpServer,
-  UnixSocketServer,
   WebSocketServer
 } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -52,7 +52,7 @@ export const layer = ({ http, sse, unix, ws }: Addresses, onListening: OnListeni
       : withUrl(WebSocketServer.layerNode({ port: ws }), onListening, (port) => `ws://127.0.0.1:${port}/mcp`),
     unix === undefined
       ? Layer.empty
-      : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => onListening(`unix:${pathToFileURL(unix).pathname}`))
+      : Layer.tap(SocketServer.layerUnix({ path: unix }), () => onListening(`unix:${pathToFileURL(unix).pathname}`))
   ).pipe(
     Layer.provide(McpServer.host(Tools.layer, Tools.options)),
     // Only programs of this machine can connect. The server accepts all of them.

@@ -11,8 +11,8 @@
  */
 import { Transport } from "@effect-mcp/session"
 import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
+import * as SocketClient from "@effect-mcp/transport/SocketClient"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
-import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
 import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -39,7 +39,7 @@ const serverAt = (url: URL): Layer.Layer<Transport.Transport> | undefined => {
       return WebSocketClient.layerNode({ url })
     case "unix:": {
       const path = pathIn(url)
-      return path === undefined ? undefined : UnixSocketClient.layerNode({ path })
+      return path === undefined ? undefined : SocketClient.layerUnix({ path })
     }
     default:
       return undefined

@@ -2,7 +2,7 @@
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
-import { JsonLines, UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
+import { JsonLines, SocketClient, SocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -37,14 +37,14 @@ TransportSuite.suite<Served>("Unix sockets", {
       limits: { gracefulTimeout: "2 seconds" }
     })
     const context = yield* Layer.build(
-      UnixSocketServer.layerNode({ path: server }).pipe(
+      SocketServer.layerUnix({ path: server }).pipe(
         Layer.provideMerge(host),
         // Some laws make handlers die. The log of them is not of interest here.
         Layer.provideMerge(Logger.layer([]))
       )
     )
     const proxy = yield* TcpProxy.make(server, between)
-    const client = UnixSocketClient.layerNode({ path: between, closeTimeout: "500 millis" })
+    const client = SocketClient.layerUnix({ path: between, closeTimeout: "500 millis" })
     let sent = 0
     return {
       ...counting(yield* Effect.provide(Transport.Transport, client), () => sent++),

@@ -1,7 +1,7 @@
 /** Clients of every revision with this library's servers, over the transports with sessions. */
 import { McpError } from "@effect-mcp/protocol"
 import { RequestContext, Transport } from "@effect-mcp/session"
-import { UnixSocketClient, WebSocketClient } from "@effect-mcp/transport"
+import { SocketClient, WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -44,7 +44,7 @@ const transports: ReadonlyArray<readonly [name: string, serve: (seen: Array<stri
     (seen) =>
       Effect.flatMap(
         UnixServer.serve(handlersOf(seen)),
-        ({ path }) => transportOf(UnixSocketClient.layerNode({ path }))
+        ({ path }) => transportOf(SocketClient.layerUnix({ path }))
       )
   ],
   [

@@ -6,13 +6,13 @@ import {
   HttpSseClient,
   HttpSseServer,
   JsonLines,
+  SocketClient,
+  SocketServer,
   Sse,
   StdioClient,
   StdioServer,
   StreamableHttpClient,
   StreamableHttpServer,
-  UnixSocketClient,
-  UnixSocketServer,
   WebSocketClient,
   WebSocketServer
 } from "@effect-mcp/transport"
@@ -75,8 +75,8 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     { ...messages, ...named(numbers, "maxStderrLines"), ...named(durations, "exitTimeout", "terminateTimeout") }
   ],
   [
-    "UnixSocketServer",
-    (options) => built(() => UnixSocketServer.layerNode({ path: "/nowhere/at.sock", ...options })),
+    "SocketServer",
+    (options) => built(() => SocketServer.layerUnix({ path: "/nowhere/at.sock", ...options })),
     {
       ...messages,
       ...named(numbers, "maxInitializeBytes", "maxSendBufferBytes", "mode"),
@@ -84,8 +84,8 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     }
   ],
   [
-    "UnixSocketClient",
-    (options) => built(() => UnixSocketClient.layerNode({ path: "/nowhere/at.sock", ...options })),
+    "SocketClient",
+    (options) => built(() => SocketClient.layerUnix({ path: "/nowhere/at.sock", ...options })),
     { ...messages, ...named(numbers, "maxSendBufferBytes"), ...named(durations, "closeTimeout") }
   ],
   [

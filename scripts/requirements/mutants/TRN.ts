@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OutgoingFrame.encodeWith",
     original: "text: string | undefined = JSON.stringify(frame)",
     broken: "text: string | undefined = JSON.stringify(frame, undefined, 1)",
-    test: "packages/transport/test/unix/UnixSocketServer.test.ts",
+    test: "packages/transport/test/socket/SocketServer.test.ts",
     name: "are read in pieces of any size"
   }
 ]

@@ -4,13 +4,7 @@
  */
 import { AjvValidator } from "@effect-mcp/json-schema"
 import { ClientSession, type Transport } from "@effect-mcp/session"
-import {
-  HttpSseClient,
-  StdioClient,
-  StreamableHttpClient,
-  UnixSocketClient,
-  WebSocketClient
-} from "@effect-mcp/transport"
+import { HttpSseClient, SocketClient, StdioClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -30,7 +24,7 @@ const transportLayer = (): Layer.Layer<Transport.Transport> => {
         args: [fileURLToPath(new URL("hostileServer.ts", import.meta.url)), "stdio", address]
       })
     case "unix":
-      return UnixSocketClient.layerNode({ path: address })
+      return SocketClient.layerUnix({ path: address })
     case "websocket":
       return WebSocketClient.layerNode({ url: address })
     case "http":
@@ -77,5 +71,5 @@ const sessions = Effect.forever(Effect.andThen(
 
 const bystander = new Bystander()
 report(bystander)
-Effect.runFork(Bystanders.keepSession(bystander, UnixSocketClient.layerNode({ path: honest })))
+Effect.runFork(Bystanders.keepSession(bystander, SocketClient.layerUnix({ path: honest })))
 Effect.runFork(sessions)

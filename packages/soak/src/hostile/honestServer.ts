@@ -1,7 +1,7 @@
 /** The honest server of the attacks on clients and gateways, in the parent process of the victims. */
 import { Content } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
-import { UnixSocketServer } from "@effect-mcp/transport"
+import { SocketServer } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
@@ -19,6 +19,6 @@ const host = SessionHost.layer(
 /** Serves on a Unix socket until the scope closes. Returns the path of the socket. */
 export const start = Effect.gen(function*() {
   const address = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "honest-")), "socket")
-  yield* Layer.build(Layer.provide(UnixSocketServer.layerNode({ path: address }), host))
+  yield* Layer.build(Layer.provide(SocketServer.layerUnix({ path: address }), host))
   return address
 })

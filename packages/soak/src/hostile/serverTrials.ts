@@ -1,6 +1,6 @@
 /** Attacks on a server: the victim and the attacker are separate processes; the bystanders are in this one. */
 import type { Transport } from "@effect-mcp/session"
-import { HttpSseClient, StreamableHttpClient, UnixSocketClient, WebSocketClient } from "@effect-mcp/transport"
+import { HttpSseClient, SocketClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -56,7 +56,7 @@ const transportTo = (transport: ServerTransport, address: string): Layer.Layer<T
     case "stdio":
       return undefined
     case "unix":
-      return UnixSocketClient.layerNode({ path: address })
+      return SocketClient.layerUnix({ path: address })
     case "websocket":
       return WebSocketClient.layerNode({ url: address })
     case "http-sse":

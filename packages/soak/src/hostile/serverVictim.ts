@@ -9,9 +9,9 @@ import { EventStore, Listener, RequestContext, ServerSession, SessionHost } from
 import {
   Authentication,
   HttpSseServer,
+  SocketServer,
   StdioServer,
   StreamableHttpServer,
-  UnixSocketServer,
   WebSocketServer
 } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
@@ -82,7 +82,7 @@ const host = SessionHost.layer(handlers, options)
 
 const unixSocket = () => {
   const address = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")
-  return Layer.tap(UnixSocketServer.layerNode({ path: address }), () => Effect.sync(() => sendAddress(address)))
+  return Layer.tap(SocketServer.layerUnix({ path: address }), () => Effect.sync(() => sendAddress(address)))
 }
 
 const servers: { readonly [T in ServerTransport]?: () => Layer.Layer<never, unknown> } = {

@@ -1,6 +1,6 @@
 /** The subject for Unix sockets. */
 import { SessionHost } from "@effect-mcp/session"
-import { UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
+import { SocketClient, SocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -31,7 +31,7 @@ const startIn = (directory: string) => (lifetime: Lifetime): Effect.Effect<Serve
     yield* directoryAt(directory)
     const path = join(directory, "server")
     const context = yield* Layer.build(Layer.fresh(
-      UnixSocketServer.layerNode({ path }).pipe(Layer.provideMerge(Hosted.layer(lifetime)))
+      SocketServer.layerUnix({ path }).pipe(Layer.provideMerge(Hosted.layer(lifetime)))
     ))
     const host = Context.get(context, SessionHost.SessionHost)
     return {
@@ -40,7 +40,7 @@ const startIn = (directory: string) => (lifetime: Lifetime): Effect.Effect<Serve
           const relayed = join(directory, `${client}.relay`)
           const relay = route === "direct" ? undefined : yield* Relay.make({ path }, { path: relayed })
           const transport = yield* transportOf(
-            UnixSocketClient.layerNode({ path: relay === undefined ? path : relayed })
+            SocketClient.layerUnix({ path: relay === undefined ? path : relayed })
           )
           return { transport, serverSide: Hosted.serverSide(host, client), ...faultsOf(relay) }
         }),

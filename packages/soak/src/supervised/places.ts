@@ -5,8 +5,8 @@ import { LawServer } from "@effect-mcp/testing/laws"
 import {
   Authentication,
   HttpSseServer,
+  SocketServer,
   StreamableHttpServer,
-  UnixSocketServer,
   WebSocketServer
 } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
@@ -83,7 +83,7 @@ const unix: Place = {
     )
     const [path, relayed] = [join(directory, "server"), join(directory, "relay")]
     const restart = yield* restarting(Effect.gen(function*() {
-      yield* Layer.build(Layer.fresh(Layer.provide(UnixSocketServer.layerNode({ path }), host())))
+      yield* Layer.build(Layer.fresh(Layer.provide(SocketServer.layerUnix({ path }), host())))
       yield* Relay.make({ path }, { path: relayed })
     }))
     yield* restart

@@ -1,6 +1,6 @@
 /** A server of Unix sockets, and raw clients of it. */
 import { SessionHost } from "@effect-mcp/session"
-import { UnixSocketServer } from "@effect-mcp/transport"
+import { SocketServer } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -14,7 +14,7 @@ import { temporaryDirectory } from "./temporaryDirectory.ts"
 
 export interface Settings {
   readonly session?: Partial<SessionHost.Options>
-  readonly socket?: Omit<UnixSocketServer.NodeOptions, "path">
+  readonly socket?: Omit<SocketServer.UnixOptions, "path">
   /** Services for the host and the server, such as a clock. */
   readonly services?: Layer.Layer<never>
 }
@@ -33,10 +33,10 @@ export const serveAt = Effect.fnUntraced(function*(
   at: string,
   handlers: ServerHandlers,
   settings: Settings = {}
-): Effect.fn.Return<Served, UnixSocketServer.ListenFailed, Scope.Scope> {
+): Effect.fn.Return<Served, SocketServer.ListenError, Scope.Scope> {
   const logs: Array<string> = []
   const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-  const layer = UnixSocketServer.layerNode({ path: at, ...settings.socket }).pipe(
+  const layer = SocketServer.layerUnix({ path: at, ...settings.socket }).pipe(
     Layer.provideMerge(hostOf(handlers, { session: settings.session ?? {} })),
     Layer.provideMerge(collectLogs(logs)),
     Layer.provideMerge(settings.services ?? Layer.empty)

@@ -6,7 +6,7 @@
 import { McpProxy } from "@effect-mcp/gateway"
 import { McpGroup, McpMount, McpServer } from "@effect-mcp/server"
 import type { Transport } from "@effect-mcp/session"
-import { StdioClient, StreamableHttpClient, UnixSocketClient } from "@effect-mcp/transport"
+import { SocketClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -35,7 +35,7 @@ const groups = () => {
   switch (transport) {
     case "unix":
       // A server of this revision has a session for each client of the proxy.
-      return proxied(UnixSocketClient.layerNode({ path: address }), { revisions: ["2025-11-25"] })
+      return proxied(SocketClient.layerUnix({ path: address }), { revisions: ["2025-11-25"] })
     case "stdio":
       return beside(StdioClient.layerNode({
         command: process.execPath,

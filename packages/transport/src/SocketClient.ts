@@ -1,8 +1,6 @@
 /**
- * The client of Unix domain sockets. It connects to a server that listens at a path of this machine. Each line is one
- * message, as over stdio (TRN-04). The server runs before its clients, and serves many.
- *
- * {@link layer} works over any socket of Effect, such as one of TCP or TLS.
+ * The client of sockets: Unix domain sockets, TCP, and any other `Socket` of Effect, such as one over TLS. Each line is
+ * one message, as over stdio (TRN-04). The server runs before its clients, and serves many.
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
@@ -10,7 +8,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Socket } from "effect/socket/Socket"
-import * as UnixSocketClientConnection from "./internal/unix/UnixSocketClientConnection.ts"
+import * as SocketClientConnection from "./internal/socket/SocketClientConnection.ts"
 
 /**
  * Options for the connections of a client; all are optional.
@@ -33,13 +31,24 @@ export interface Options {
 }
 
 /**
- * Options of a client on Node.
+ * Options of a client of a Unix domain socket.
  *
  * @category options
  */
-export interface NodeOptions extends Options {
+export interface UnixOptions extends Options {
   /** The path of the server's socket. */
   readonly path: string
+}
+
+/**
+ * Options of a client over TCP.
+ *
+ * @category options
+ */
+export interface TcpOptions extends Options {
+  readonly port: number
+  /** The name or the address of the server's machine. Default `127.0.0.1`. */
+  readonly host?: string | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
@@ -61,13 +70,13 @@ const rules: NumericOption.Rules<Options> = {
  * @example
  * ```ts
  * import { ClientSession, Transport } from "@effect-mcp/session"
- * import { UnixSocketClient } from "@effect-mcp/transport"
+ * import { SocketClient } from "@effect-mcp/transport"
  * import * as NodeSocket from "@effect/platform-node/NodeSocket"
  * import * as Effect from "effect/Effect"
  *
  * // A session over TCP.
  * export const session = Effect.gen(function*() {
- *   const transport = yield* UnixSocketClient.make()
+ *   const transport = yield* SocketClient.make()
  *   const session = ClientSession.make({ info: { name: "example", version: "1.0.0" } })
  *   return yield* Effect.provideService(session, Transport.Transport, transport)
  * }).pipe(
@@ -80,7 +89,7 @@ const rules: NumericOption.Rules<Options> = {
 export const make = (options: Options = {}): Effect.Effect<Transport.Transport["Service"], never, Socket> =>
   Effect.map(Socket, (socket) => {
     NumericOption.check(options, rules)
-    return { connect: UnixSocketClientConnection.openSocket(socket, options) }
+    return { connect: SocketClientConnection.openSocket(socket, options) }
   })
 
 /**
@@ -88,13 +97,13 @@ export const make = (options: Options = {}): Effect.Effect<Transport.Transport["
  *
  * @example
  * ```ts
- * import { UnixSocketClient } from "@effect-mcp/transport"
+ * import { SocketClient } from "@effect-mcp/transport"
  * import * as NodeSocket from "@effect/platform-node/NodeSocket"
  * import * as Layer from "effect/Layer"
  *
  * export const overTls = (identity: { readonly key: string; readonly cert: string; readonly ca: string }) =>
  *   Layer.provide(
- *     UnixSocketClient.layer({ maxMessageBytes: 64 * 1024 }),
+ *     SocketClient.layer({ maxMessageBytes: 64 * 1024 }),
  *     NodeSocket.layerTls({ ...identity, host: "mcp.example.com", port: 7000 })
  *   )
  * ```
@@ -113,11 +122,11 @@ export const layer = (options?: Options): Layer.Layer<Transport.Transport, never
  * @example
  * ```ts
  * import { ClientSession } from "@effect-mcp/session"
- * import { UnixSocketClient } from "@effect-mcp/transport"
+ * import { SocketClient } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
- * const server = UnixSocketClient.layerNode({ path: "/run/example/mcp.sock" })
+ * const server = SocketClient.layerUnix({ path: "/run/example/mcp.sock" })
  * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
  *
  * export const program = Effect.gen(function*() {
@@ -130,7 +139,32 @@ export const layer = (options?: Options): Layer.Layer<Transport.Transport, never
  *
  * @category layers
  */
-export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> => {
+export const layerUnix = (options: UnixOptions): Layer.Layer<Transport.Transport> => {
   NumericOption.check(options, rules)
-  return Layer.succeed(Transport.Transport, { connect: UnixSocketClientConnection.openPath(options.path, options) })
+  const { path } = options
+  return Layer.succeed(Transport.Transport, {
+    connect: SocketClientConnection.openAddress({ path }, path, options)
+  })
+}
+
+/**
+ * Provides the transport over TCP, on Node. Each `connect` opens another connection. It is neither encrypted nor
+ * authenticated: use {@link layer} over TLS beyond this machine. `connect` fails with `ConnectFailed`, with the host
+ * and the port as the target.
+ *
+ * @example
+ * ```ts
+ * import { SocketClient } from "@effect-mcp/transport"
+ *
+ * export const server = SocketClient.layerTcp({ port: 7000 })
+ * ```
+ *
+ * @category layers
+ */
+export const layerTcp = (options: TcpOptions): Layer.Layer<Transport.Transport> => {
+  NumericOption.check(options, { ...rules, port: NumericOption.count })
+  const { host = "127.0.0.1", port } = options
+  return Layer.succeed(Transport.Transport, {
+    connect: SocketClientConnection.openAddress({ host, port }, `${host}:${port}`, options)
+  })
 }

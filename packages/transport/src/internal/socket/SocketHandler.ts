@@ -11,7 +11,7 @@ import type { Socket as NetSocket } from "node:net"
 import * as ClientAddress from "../shared/ClientAddress.ts"
 import { delay } from "../shared/nodeTimers.ts"
 import type { SessionPerConnection } from "../shared/SessionPerConnection.ts"
-import * as UnixSocketConnection from "./UnixSocketConnection.ts"
+import * as SocketConnection from "./SocketConnection.ts"
 
 /** The time that a rejected client has to send its first message, under whose id it receives the error. */
 const firstMessageTimeout = "1 second"
@@ -50,13 +50,13 @@ const firstId = (
 
 /** Sends a rejected client the reason, so that it can show it and try again later. */
 const reject = (socket: Socket, node: NetSocket | undefined, problem: string): Effect.Effect<void> => {
-  const settings: UnixSocketConnection.Settings = {
+  const settings: SocketConnection.Settings = {
     maxMessageBytes: maxFirstMessageBytes,
     closeTimeout: errorTimeout,
     peerTimeout
   }
   return Effect.gen(function*() {
-    const connection = yield* UnixSocketConnection.open(socket, node, settings)
+    const connection = yield* SocketConnection.open(socket, node, settings)
     const id = yield* firstId(connection.run)
     const error = { code: ErrorCode.Overloaded, message: problem }
     yield* connection.send({ message: JsonRpc.failure(id, error), replyTo: undefined, last: true })
@@ -68,7 +68,7 @@ const clientOf = (node: NetSocket | undefined): string | undefined =>
   node?.remoteAddress === undefined ? undefined : ClientAddress.normalize(node.remoteAddress)
 
 /** Creates the handler of the sockets of one server. */
-export const make = (sessions: SessionPerConnection, kind: string, settings: UnixSocketConnection.Settings) =>
+export const make = (sessions: SessionPerConnection, kind: string, settings: SocketConnection.Settings) =>
 (
   socket: Socket,
   node: NetSocket | undefined
@@ -80,7 +80,7 @@ export const make = (sessions: SessionPerConnection, kind: string, settings: Uni
   // A connection holds its session. Without probes, a client whose machine has crashed would hold it forever.
   if (kind === "tcp") node?.setKeepAlive(true, keepAliveMillis)
   const connect = Effect.mapError(
-    UnixSocketConnection.open(socket, node, { peerTimeout, ...settings }),
+    SocketConnection.open(socket, node, { peerTimeout, ...settings }),
     (cause) => TransportError.make({ _tag: "ConnectFailed", target: "a client", cause })
   )
   return sessions.open(connect, { kind, client: clientOf(node) }).pipe(

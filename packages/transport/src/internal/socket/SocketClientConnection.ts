@@ -1,4 +1,4 @@
-/** The connections that a client opens: over the socket at a path, or over any socket of Effect. */
+/** The connections that a client opens: to a path or a port, or over any socket of Effect. */
 import type { Connection } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -6,8 +6,9 @@ import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import * as Net from "node:net"
 import { unwrapCause } from "../shared/platformErrors.ts"
+import * as SocketConnection from "./SocketConnection.ts"
+import type { Address } from "./SocketListener.ts"
 import { socketOfNode } from "./socketOfNode.ts"
-import * as UnixSocketConnection from "./UnixSocketConnection.ts"
 
 type Opened = Effect.Effect<Connection, TransportError.TransportError, Scope.Scope>
 
@@ -26,27 +27,26 @@ const connected = (socket: Net.Socket): Effect.Effect<void, unknown> =>
     return Effect.sync(() => socket.off("connect", onConnect).off("error", onError))
   })
 
-/** Opens a connection to the server that listens at a path. */
-export const openPath = (path: string, settings: UnixSocketConnection.Settings): Opened =>
+/** Opens a connection to the server that listens at an address. `target` names it in errors. */
+export const openAddress = (at: Address, target: string, settings: SocketConnection.Settings): Opened =>
   Effect.gen(function*() {
-    const failed = (cause: unknown) =>
-      TransportError.make({ _tag: "ConnectFailed", target: path, cause: unwrapCause(cause) })
+    const failed = (cause: unknown) => TransportError.make({ _tag: "ConnectFailed", target, cause: unwrapCause(cause) })
     // Node would connect over TCP.
-    if (path === "") return yield* failed(new Error("the path is empty"))
+    if ("path" in at && at.path === "") return yield* failed(new Error("the path is empty"))
     const node = yield* Effect.acquireRelease(
-      Effect.sync(() => Net.connect({ path }).on("error", ignoreError)),
+      Effect.sync(() => Net.connect(at).on("error", ignoreError)),
       (socket) => Effect.sync(() => socket.destroy())
     )
     yield* Effect.mapError(connected(node), failed)
     const socket = yield* socketOfNode(node)
-    return yield* Effect.mapError(UnixSocketConnection.open(socket, node, settings), failed)
+    return yield* Effect.mapError(SocketConnection.open(socket, node, settings), failed)
   })
 
 /**
  * Returns an effect that opens a connection over a socket of Effect. Such a socket has one writer, so it carries one
  * connection at a time.
  */
-export const openSocket = (socket: Socket.Socket, settings: UnixSocketConnection.Settings): Opened => {
+export const openSocket = (socket: Socket.Socket, settings: SocketConnection.Settings): Opened => {
   let isUsed = false
   const acquire = Effect.suspend(() => {
     if (isUsed) return Effect.fail(TransportError.make({ _tag: "InUse" }))
@@ -57,7 +57,7 @@ export const openSocket = (socket: Socket.Socket, settings: UnixSocketConnection
     isUsed = false
   })
   const opened = Effect.mapError(
-    UnixSocketConnection.open(socket, undefined, settings),
+    SocketConnection.open(socket, undefined, settings),
     ({ reason }) =>
       TransportError.make({
         _tag: "ConnectFailed",

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as Net from "node:net"
 import * as path from "node:path"
-import * as SocketFile from "../../../src/internal/unix/SocketFile.ts"
+import * as SocketFile from "../../../src/internal/socket/SocketFile.ts"
 import { listen } from "../../support/listeningSocket.ts"
 import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 

@@ -1,6 +1,6 @@
 import { SessionHost } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { UnixSocketClient, UnixSocketServer } from "@effect-mcp/transport"
+import { SocketClient, SocketServer } from "@effect-mcp/transport"
 import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { SocketServer } from "effect/socket/SocketServer"
+import * as EffectSocketServer from "effect/socket/SocketServer"
 import * as TestClock from "effect/testing/TestClock"
 import { execFileSync, spawn } from "node:child_process"
 import { openSockets } from "../support/openSockets.ts"
@@ -398,12 +398,12 @@ it.live("a server of TCP sockets serves sessions in the same way", () =>
   Effect.gen(function*() {
     const { counts, handlers, release } = waiting()
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const layer = UnixSocketServer.layer({ closeTimeout: "50 millis" }).pipe(
+    const layer = SocketServer.layer({ closeTimeout: "50 millis" }).pipe(
       Layer.provideMerge(NodeSocketServer.layer({ port: 0, host: "127.0.0.1", allowHalfOpen: true })),
       Layer.provideMerge(hostOf(handlers, { session: { limits: { gracefulTimeout: "1 minute" } } }))
     )
     const context = yield* Layer.buildWithScope(layer, scope)
-    const { address } = Context.get(context, SocketServer)
+    const { address } = Context.get(context, EffectSocketServer.SocketServer)
     const host = Context.get(context, SessionHost.SessionHost)
     if (address._tag === "UnixPathAddress") return assert.fail("no port")
     const client = yield* openSession({ port: address.port, host: "127.0.0.1" })
@@ -424,7 +424,7 @@ it.live("a server of TCP sockets serves sessions in the same way", () =>
   }))
 
 it("the server and the client load neither HTTP nor WebSockets", () => {
-  for (const name of ["UnixSocketServer", "UnixSocketClient"]) {
+  for (const name of ["SocketServer", "SocketClient"]) {
     const module = new URL(`../../src/${name}.ts`, import.meta.url).href
     const loaded: ReadonlyArray<string> = JSON.parse(
       execFileSync(process.execPath, [fixture("loadedModules.mjs"), module], { encoding: "utf8" })
@@ -435,5 +435,5 @@ it("the server and the client load neither HTTP nor WebSockets", () => {
       []
     )
   }
-  assert.isFunction(UnixSocketClient.make)
+  assert.isFunction(SocketClient.make)
 })

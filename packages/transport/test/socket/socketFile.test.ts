@@ -1,4 +1,4 @@
-import { UnixSocketServer } from "@effect-mcp/transport"
+import { SocketServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -51,8 +51,8 @@ const responds = (at: string) =>
 /** Returns the error message of a server that cannot listen at the path. */
 const listenError = (at: string) =>
   Effect.map(Effect.flip(serveAt(at, handlers)), (error) => {
-    assert.instanceOf(error, UnixSocketServer.ListenFailed)
-    assert.strictEqual(error.path, at)
+    assert.instanceOf(error, SocketServer.ListenError)
+    assert.strictEqual(error.address, at)
     return error.message
   })
 

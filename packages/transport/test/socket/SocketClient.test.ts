@@ -1,7 +1,7 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, HandshakeError, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { UnixSocketClient } from "@effect-mcp/transport"
+import { SocketClient } from "@effect-mcp/transport"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -44,14 +44,14 @@ const listener = Effect.gen(function*() {
   return { accepted, at }
 })
 
-const transportAt = (at: string, options?: UnixSocketClient.Options) =>
-  Effect.provide(Transport.Transport, UnixSocketClient.layerNode({ path: at, ...options }))
+const transportAt = (at: string, options?: SocketClient.Options) =>
+  Effect.provide(Transport.Transport, SocketClient.layerUnix({ path: at, ...options }))
 
-const connectAt = (at: string, options?: UnixSocketClient.Options) =>
+const connectAt = (at: string, options?: SocketClient.Options) =>
   Effect.flatMap(transportAt(at, options), (transport) => transport.connect)
 
 /** Opens a connection. Returns it, and the server's end of it. */
-const connected = Effect.fnUntraced(function*(options?: UnixSocketClient.Options) {
+const connected = Effect.fnUntraced(function*(options?: SocketClient.Options) {
   const { accepted, at } = yield* listener
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const connection = yield* Scope.provide(connectAt(at, options), scope)
@@ -115,7 +115,7 @@ describe("connect", () => {
     Effect.gen(function*() {
       const server = yield* serve(tools({ greet: Effect.succeed(text("hello")) }))
       yield* Effect.gen(function*() {
-        const transport = yield* UnixSocketClient.make()
+        const transport = yield* SocketClient.make()
         const session = Effect.provideService(
           ClientSession.make({ info, revisions: Revision.legacy }),
           Transport.Transport,
@@ -137,7 +137,7 @@ describe("connect", () => {
       const at = path.join(yield* temporaryDirectory, "nowhere")
       const error = yield* Transport.Transport.pipe(
         Effect.flatMap(({ connect }) => Effect.flip(Effect.scoped(connect))),
-        Effect.provide(Layer.provide(UnixSocketClient.layer(), NodeSocket.layerNet({ path: at })))
+        Effect.provide(Layer.provide(SocketClient.layer(), NodeSocket.layerNet({ path: at })))
       )
       assert.strictEqual(error.message, `could not connect to the server of the socket: connect ENOENT ${at}`)
     }))
@@ -146,7 +146,7 @@ describe("connect", () => {
     Effect.gen(function*() {
       const server = yield* serve(tools({}), { session: { sessions: { max: 1 } } })
       const session = ClientSession.layer({ info, revisions: Revision.legacy }).pipe(
-        Layer.provide(UnixSocketClient.layerNode({ path: server.path }))
+        Layer.provide(SocketClient.layerUnix({ path: server.path }))
       )
       const error = yield* Effect.gen(function*() {
         yield* Effect.flatMap(ClientSession.ClientSession, (first) => first.ping())

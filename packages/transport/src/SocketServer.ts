@@ -1,10 +1,10 @@
 /**
- * The server of Unix domain sockets. It listens at a path of this machine, and a {@link SessionHost} keeps a session
- * for each client that connects. Each line is one message, as over stdio (TRN-04).
+ * The server of sockets: Unix domain sockets, TCP, and any other `SocketServer` of Effect, such as one over TLS. A
+ * {@link SessionHost} keeps a session for each client that connects. Each line is one message, as over stdio (TRN-04).
  *
- * The mode of the socket file decides who may connect. A client that has ended its side still receives its replies. A
- * client without a session receives an error with the reason. Windows is not supported, because its pipes are not
- * files.
+ * A client that has ended its side still receives its replies. A client without a session receives an error with the
+ * reason. For a Unix domain socket, the mode of the file decides who may connect. Windows has none, because its pipes
+ * are not files.
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
@@ -16,12 +16,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { SocketServer } from "effect/socket/SocketServer"
+import * as EffectSocketServer from "effect/socket/SocketServer"
 import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
 import * as InitializeRequest from "./internal/shared/InitializeRequest.ts"
 import { SessionPerConnection } from "./internal/shared/SessionPerConnection.ts"
-import * as UnixListener from "./internal/unix/UnixListener.ts"
-import * as UnixSocketHandler from "./internal/unix/UnixSocketHandler.ts"
+import * as SocketHandler from "./internal/socket/SocketHandler.ts"
+import * as TcpListener from "./internal/socket/TcpListener.ts"
+import * as UnixListener from "./internal/socket/UnixListener.ts"
 
 /**
  * Options for the connections of a server; all are optional.
@@ -58,11 +59,11 @@ export interface Options {
 }
 
 /**
- * Options of a server with its own listener.
+ * Options of a server that listens at a path.
  *
  * @category options
  */
-export interface NodeOptions extends Options {
+export interface UnixOptions extends Options {
   /**
    * The path to listen at. Its directory must exist. On Linux the path of the directory has at most 97 bytes and the
    * whole path 107; elsewhere 93 and 103.
@@ -70,6 +71,18 @@ export interface NodeOptions extends Options {
   readonly path: string
   /** The mode of the socket file. Users who may write to it may connect. Default `0o600`: only this user. */
   readonly mode?: number | undefined
+}
+
+/**
+ * Options of a server that listens on a TCP port.
+ *
+ * @category options
+ */
+export interface TcpOptions extends Options {
+  /** The port to listen on; 0 for a free one. */
+  readonly port: number
+  /** The IP address to listen on. Default `127.0.0.1`, which only programs of this machine reach. */
+  readonly host?: string | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
@@ -84,27 +97,28 @@ const rules: NumericOption.Rules<Options> = {
 const messageOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
 /**
- * The error of a server that cannot listen at its path. A server listens there already, or the file is not a socket, or
- * the system does not allow it; `cause` has the reason.
+ * The error of a server that cannot listen at its address. A server listens there already, or the file is not a socket,
+ * or the system does not allow it; `cause` has the reason.
  *
  * @example
  * ```ts
- * import { UnixSocketServer } from "@effect-mcp/transport"
+ * import { SocketServer } from "@effect-mcp/transport"
  *
- * export const message = new UnixSocketServer.ListenFailed({
- *   path: "/run/example/mcp.sock",
+ * export const message = new SocketServer.ListenError({
+ *   address: "/run/example/mcp.sock",
  *   cause: new Error("a server listens there already")
  * }).message // => "could not listen at /run/example/mcp.sock: a server listens there already"
  * ```
  *
  * @category errors
  */
-export class ListenFailed extends Data.TaggedError("ListenFailed")<{
-  readonly path: string
+export class ListenError extends Data.TaggedError("ListenError")<{
+  /** The path, or the host and the port. */
+  readonly address: string
   readonly cause: unknown
 }> {
   override get message(): string {
-    return `could not listen at ${this.path}: ${messageOf(this.cause)}`
+    return `could not listen at ${this.address}: ${messageOf(this.cause)}`
   }
 }
 
@@ -115,14 +129,14 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  * @example
  * ```ts
  * import { SessionHost } from "@effect-mcp/session"
- * import { UnixSocketServer } from "@effect-mcp/transport"
+ * import { SocketServer } from "@effect-mcp/transport"
  * import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
  * import * as Effect from "effect/Effect"
  *
  * const host = SessionHost.layer({}, { info: { name: "example", version: "1.0.0" } })
  *
  * // Serves for an hour.
- * export const program = UnixSocketServer.make().pipe(
+ * export const program = SocketServer.serve().pipe(
  *   Effect.andThen(Effect.sleep("1 hour")),
  *   Effect.scoped,
  *   Effect.provide(NodeSocketServer.layer({ path: "/run/example/mcp.sock", allowHalfOpen: true })),
@@ -132,16 +146,16 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function*(
+export const serve = Effect.fnUntraced(function*(
   options: Options = {}
-): Effect.fn.Return<void, never, Scope.Scope | SessionHost.SessionHost | SocketServer> {
+): Effect.fn.Return<void, never, Scope.Scope | SessionHost.SessionHost | EffectSocketServer.SocketServer> {
   NumericOption.check(options, rules)
-  const server = yield* SocketServer
+  const server = yield* EffectSocketServer.SocketServer
   const host = yield* SessionHost.SessionHost
   const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
   const sessions = new SessionPerConnection(host, options.maxInitializeBytes ?? InitializeRequest.defaultMaxBytes)
   const incoming = IncomingMessages.make(yield* MemoryBudget, options.maxTotalIncomingBytes)
-  const serve = UnixSocketHandler.make(sessions, kind, { ...options, incoming })
+  const serve = SocketHandler.make(sessions, kind, { ...options, incoming })
   const serving = server.run((socket) =>
     Effect.flatMap(
       Effect.serviceOption(NodeSocket.NetSocket),
@@ -171,7 +185,7 @@ export const make = Effect.fnUntraced(function*(
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { UnixSocketServer } from "@effect-mcp/transport"
+ * import { SocketServer } from "@effect-mcp/transport"
  * import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
@@ -183,7 +197,7 @@ export const make = Effect.fnUntraced(function*(
  * // For clients whose certificates this authority has signed.
  * export const overTls = (identity: { readonly key: string; readonly cert: string; readonly ca: string }) =>
  *   SessionHost.layerDrain.pipe(
- *     Layer.provideMerge(UnixSocketServer.layer()),
+ *     Layer.provideMerge(SocketServer.layer()),
  *     Layer.provide(NodeSocketServer.layerTls({ ...identity, port: 7000, requestCert: true, allowHalfOpen: true })),
  *     Layer.provide(host)
  *   )
@@ -191,8 +205,10 @@ export const make = Effect.fnUntraced(function*(
  *
  * @category layers
  */
-export const layer = (options?: Options): Layer.Layer<never, never, SocketServer | SessionHost.SessionHost> =>
-  Layer.effectDiscard(make(options))
+export const layer = (
+  options?: Options
+): Layer.Layer<never, never, EffectSocketServer.SocketServer | SessionHost.SessionHost> =>
+  Layer.effectDiscard(serve(options))
 
 /**
  * Listens at a path and serves the connections, on Node. On shutdown the host accepts no new sessions and drains the
@@ -200,13 +216,13 @@ export const layer = (options?: Options): Layer.Layer<never, never, SocketServer
  *
  * The file appears only when the server listens and the file has its mode, so no other user can ever connect. It
  * replaces a socket on which no server listens, such as a killed process leaves. It replaces no other file: the cause
- * of `ListenFailed` names what is there.
+ * of `ListenError` names what is there.
  *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { SessionHost } from "@effect-mcp/session"
- * import { UnixSocketServer } from "@effect-mcp/transport"
+ * import { SocketServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
@@ -215,24 +231,63 @@ export const layer = (options?: Options): Layer.Layer<never, never, SocketServer
  * }, { info: { name: "example", version: "1.0.0" } })
  *
  * export const main = Layer.launch(
- *   Layer.provide(UnixSocketServer.layerNode({ path: "/run/example/mcp.sock", mode: 0o660 }), host)
+ *   Layer.provide(SocketServer.layerUnix({ path: "/run/example/mcp.sock", mode: 0o660 }), host)
  * )
  * ```
  *
  * @category layers
  */
-export const layerNode = (options: NodeOptions): Layer.Layer<never, ListenFailed, SessionHost.SessionHost> => {
+export const layerUnix = (options: UnixOptions): Layer.Layer<never, ListenError, SessionHost.SessionHost> => {
   NumericOption.check(options, { ...rules, mode: NumericOption.fileMode })
-  const listening = Layer.effect(
-    SocketServer,
-    Effect.mapError(
-      UnixListener.make(options.path, options.mode ?? 0o600),
-      ({ cause }) => new ListenFailed({ path: options.path, cause })
-    )
-  )
-  // Layers close in reverse order: the sessions end before the listener closes.
-  return SessionHost.layerDrain.pipe(
-    Layer.provideMerge(layer(options)),
-    Layer.provide(listening)
-  )
+  return listening(options, options.path, UnixListener.make(options.path, options.mode ?? 0o600))
 }
+
+/**
+ * Listens on a TCP port and serves the connections, on Node. On shutdown the host accepts no new sessions and drains
+ * the existing ones. Then the listener closes.
+ *
+ * A port is open to every program that can reach it, and to every web page in a browser on this machine, because the
+ * lines of a POST body are read like any others. Use it for what needs no authentication, such as tests, and
+ * {@link layer} over TLS with client certificates for everything else.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { SocketServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const host = SessionHost.layer({
+ *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
+ * }, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const main = Layer.launch(Layer.provide(SocketServer.layerTcp({ port: 7000 }), host))
+ * ```
+ *
+ * @category layers
+ */
+export const layerTcp = (options: TcpOptions): Layer.Layer<never, ListenError, SessionHost.SessionHost> => {
+  NumericOption.check(options, { ...rules, port: NumericOption.countFromZero })
+  const { host = "127.0.0.1", port } = options
+  return listening(options, `${host}:${port}`, TcpListener.make(host, port))
+}
+
+/** Serves the connections of a listener until the scope closes. */
+const listening = (
+  options: Options,
+  address: string,
+  listener: Effect.Effect<
+    EffectSocketServer.SocketServer["Service"],
+    { readonly cause: unknown },
+    Scope.Scope
+  >
+): Layer.Layer<never, ListenError, SessionHost.SessionHost> =>
+  // Layers close in reverse order: the sessions end before the listener closes.
+  SessionHost.layerDrain.pipe(
+    Layer.provideMerge(layer(options)),
+    Layer.provide(Layer.effect(
+      EffectSocketServer.SocketServer,
+      Effect.mapError(listener, ({ cause }) => new ListenError({ address, cause }))
+    ))
+  )

@@ -1,20 +1,28 @@
 /**
- * The listener at the path of a socket.
+ * A listener for sockets, at a path or on a port.
  *
- * In addition to `NodeSocketServer.make`, it sets the mode before any client can connect, replaces no file of another
- * server, supports half-open sockets, and closes without waiting for clients. It loads neither `ws` nor HTTP.
+ * In addition to `NodeSocketServer.make`, it supports half-open sockets, and closes without waiting for clients. It
+ * loads neither `ws` nor HTTP.
  */
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as NetAddress from "effect/net/NetAddress"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
-import { type SocketServer } from "effect/socket/SocketServer"
+import type { SocketServer } from "effect/socket/SocketServer"
 import * as Net from "node:net"
-import * as SocketFile from "./SocketFile.ts"
 import { socketOfNode } from "./socketOfNode.ts"
+
+/** A path, or a port of a host. */
+export type Address = { readonly path: string } | { readonly host: string; readonly port: number }
+
+/** A listener that is open. */
+export interface Listening {
+  /** The port, if it listens on one. */
+  readonly port: number | undefined
+  readonly run: SocketServer["Service"]["run"]
+}
 
 /** The most connections that wait to be accepted. The operating system may have a lower limit, and rejects more. */
 const backlog = 4096
@@ -45,11 +53,14 @@ class Listener {
     else this.#take(socket)
   }
 
-  listen(path: string): Effect.Effect<void, SocketFile.SocketFileError> {
-    return Effect.callback<void, SocketFile.SocketFileError>((resume) => {
-      const fail = (cause: Error) => resume(Effect.fail(new SocketFile.SocketFileError({ cause })))
-      this.#server.once("error", fail).on("error", ignoreError)
-      this.#server.listen({ path, backlog }, () => resume(Effect.void))
+  /** Listens at an address, and returns the port if it has one. */
+  listen(at: Address): Effect.Effect<number | undefined, Error> {
+    return Effect.callback<number | undefined, Error>((resume) => {
+      this.#server.once("error", (cause) => resume(Effect.fail(cause))).on("error", ignoreError)
+      this.#server.listen({ ...at, backlog }, () => {
+        const address = this.#server.address()
+        resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : undefined))
+      })
     })
   }
 
@@ -89,17 +100,9 @@ const runOf = (listener: Listener): SocketServer["Service"]["run"] =>
     return yield* Effect.never
   }, Effect.scoped)
 
-/** Creates a server of sockets at this path. */
-export const make = (
-  path: string,
-  mode: number
-): Effect.Effect<SocketServer["Service"], SocketFile.SocketFileError, Scope.Scope> =>
-  Effect.map(
-    SocketFile.make(path, mode, (at) =>
-      Effect.gen(function*() {
-        const listener = yield* Effect.acquireRelease(Effect.sync(() => new Listener()), ({ close }) => close)
-        yield* listener.listen(at)
-        return listener
-      })),
-    (listener) => ({ address: NetAddress.unixPathAddress(path), run: runOf(listener) })
-  )
+/** Listens at an address until the scope closes. */
+export const make = (at: Address): Effect.Effect<Listening, Error, Scope.Scope> =>
+  Effect.gen(function*() {
+    const listener = yield* Effect.acquireRelease(Effect.sync(() => new Listener()), ({ close }) => close)
+    return { port: yield* listener.listen(at), run: runOf(listener) }
+  })
