@@ -4,13 +4,11 @@ import { StdioClient } from "@effect-mcp/transport"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { fileURLToPath } from "node:url"
+import { childProgram } from "../childProgram.ts"
 import * as PlainChild from "../PlainChild.ts"
 import type { Connection, Reason, Server, ServerSide, Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
 import { transportOf } from "./transportOf.ts"
-
-const program = fileURLToPath(new URL("../child.ts", import.meta.url))
 
 /** All close reasons, by name. */
 const reasons: Readonly<Record<string, Reason>> = Object.fromEntries(
@@ -51,11 +49,11 @@ const server: Server = {
     Effect.gen(function*() {
       const { serverSide, kill, onLine } = reportReader()
       if (route === "relayed") {
-        const { halfClose, transport } = yield* PlainChild.make(program, onLine)
+        const { halfClose, transport } = yield* PlainChild.make(childProgram, onLine)
         return { transport, serverSide, halfClose } satisfies Connection
       }
       const transport = yield* transportOf(
-        StdioClient.layerNode({ command: process.execPath, args: [program], stderr: onLine })
+        StdioClient.layerNode({ command: process.execPath, args: [childProgram], stderr: onLine })
       )
       return { transport, serverSide, kill: kill("SIGKILL") } satisfies Connection
     }),

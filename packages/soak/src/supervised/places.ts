@@ -18,8 +18,8 @@ import * as Scope from "effect/Scope"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { freePort } from "../../../../scripts/freePort.ts"
+import { childProgram } from "../childProgram.ts"
 import * as Hosted from "../Hosted.ts"
 import * as Relay from "../Relay.ts"
 import * as Http from "../subjects/http.ts"
@@ -91,15 +91,13 @@ const unix: Place = {
   })
 }
 
-const program = fileURLToPath(new URL("../child.ts", import.meta.url))
-
 /** A real process takes most of a second to start. */
 const stdio: Place = {
   name: "stdio",
   weight: 1,
   start: Effect.sync(() => {
     let pid: number | undefined
-    const target = McpTarget.command(process.execPath, [program], {
+    const target = McpTarget.command(process.execPath, [childProgram], {
       stderr: (line) => {
         if (line.startsWith("pid ")) pid = Number(line.slice(4))
       }
