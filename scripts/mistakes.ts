@@ -14,25 +14,36 @@ export interface Comparison {
   readonly reports: ReadonlyMap<number, string>
 }
 
-/** Compiles the module in a file. A comment `// error: …` in it expects an error in the next line. */
-export const compare = async (file: string): Promise<Comparison> => {
-  const source = fs.readFileSync(file, "utf8")
+/**
+ * Compiles modules with one run of the compiler, and returns a comparison for each. A comment `// error: …` in a module
+ * expects an error in the next line.
+ */
+export const compare = async (files: ReadonlyArray<string>): Promise<ReadonlyArray<Comparison>> => {
+  const sources = files.map((file) => fs.readFileSync(file, "utf8"))
   const project = UserProject.make()
   try {
-    project.write("mistakes.ts", source)
-    const reports = new Map<number, string>()
+    const names = sources.map((_, index) => `mistakes${index}.ts`)
+    for (const [index, source] of sources.entries()) project.write(`mistakes${index}.ts`, source)
+    const reports = sources.map(() => new Map<number, string>())
+    let module = 0
     let current = 0
-    for (const line of await project.compile(["mistakes.ts"])) {
-      const position = /mistakes\.ts\((\d+),\d+\): error/.exec(line)
-      if (position !== null) current = Number(position[1])
-      reports.set(current, `${reports.get(current) ?? ""}${line}\n`)
+    for (const line of await project.compile(names)) {
+      const position = /mistakes(\d+)\.ts\((\d+),\d+\): error/.exec(line)
+      if (position !== null) {
+        module = Number(position[1])
+        current = Number(position[2])
+      }
+      // The first lines of errors elsewhere follow none of a module, and count as its line 0.
+      reports[module]?.set(current, `${reports[module]?.get(current) ?? ""}${line}\n`)
     }
-    const expected = source.split("\n").flatMap((line, index) => {
-      const [, message] = /\/\/ error: (.*)$/.exec(line) ?? []
-      return message === undefined ? [] : [{ line: index + 2, message }]
-    })
-    return { expected, reports }
+    return sources.map((source, index) => ({ expected: expectedIn(source), reports: reports[index] ?? new Map() }))
   } finally {
     project.remove()
   }
 }
+
+const expectedIn = (source: string): ReadonlyArray<Mistake> =>
+  source.split("\n").flatMap((line, index) => {
+    const [, message] = /\/\/ error: (.*)$/.exec(line) ?? []
+    return message === undefined ? [] : [{ line: index + 2, message }]
+  })
