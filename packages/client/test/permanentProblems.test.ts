@@ -1,5 +1,6 @@
 /** A supervised client that cannot connect until the program, its configuration or its system is corrected. */
 import { McpClient, McpTarget } from "@effect-mcp/client"
+import { Revision } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseClient, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,7 +13,7 @@ import * as fs from "node:fs"
 import * as http from "node:http"
 import * as path from "node:path"
 import { freePort } from "../../../scripts/freePort.ts"
-import { compiled, temporaryDirectory } from "./support/places.ts"
+import { compiled, joinedFixture, temporaryDirectory } from "./support/places.ts"
 
 const options = {
   info: { name: "host", version: "1.0.0" },
@@ -107,10 +108,10 @@ describe("a problem that waiting does not solve", () => {
   it.live("calls work after a command is installed, and its removal is logged once more", () =>
     Effect.gen(function*() {
       const command = path.join(yield* temporaryDirectory, "server")
-      const program = path.join(import.meta.dirname, "fixtures/server.ts")
+      const program = yield* joinedFixture("serve.ts")
       const warnings = yield* warningsOf(Effect.scoped(Effect.gen(function*() {
         const client = yield* McpClient.make(
-          McpTarget.command(command, [program, "/dev/null"], { env: compiled }),
+          McpTarget.command(command, [program, "stdio", "", "/dev/null", Revision.latestLegacy], { env: compiled }),
           { ...options, steadyAfter: "1 milli" }
         )
         assert.include((yield* Effect.flip(client.callTool("pid"))).message, "ENOENT")

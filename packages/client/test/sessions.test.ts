@@ -204,6 +204,7 @@ type Declared = "readOnlyHint" | "idempotentHint" | undefined | "not read"
 
 const declarations: ReadonlyArray<readonly [before: Declared, after: Declared, outcome: "repeated" | "unknown"]> = [
   ["idempotentHint", "idempotentHint", "repeated"],
+  ["readOnlyHint", "readOnlyHint", "repeated"],
   ["readOnlyHint", "idempotentHint", "repeated"],
   ["idempotentHint", undefined, "unknown"],
   ["readOnlyHint", undefined, "unknown"],
@@ -248,11 +249,11 @@ for (const [era, revisions] of Object.entries(eras)) {
         virtually(Effect.map(lose(before, after, true), (found) => assert.strictEqual(found, outcome))))
     }
 
-    it("of a tool of a server that is not trusted is unknown, whatever the tool declares", () =>
-      virtually(Effect.map(
-        lose("idempotentHint", "idempotentHint", false),
-        (found) => assert.strictEqual(found, "unknown")
-      )))
+    it("of a tool of a server that is not trusted is unknown, whatever the tool declares", () => {
+      for (const hint of ["idempotentHint", "readOnlyHint"] as const) {
+        virtually(Effect.map(lose(hint, hint, false), (found) => assert.strictEqual(found, "unknown", hint)))
+      }
+    })
   })
 }
 

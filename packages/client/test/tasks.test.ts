@@ -17,14 +17,11 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
 import { leavingNothing } from "./support/leavingNothing.ts"
-import { compiled, temporaryDirectory } from "./support/places.ts"
+import { compiled, joinedFixture, temporaryDirectory } from "./support/places.ts"
 import { until } from "./support/until.ts"
 
 const info = { name: "host", version: "1.0.0" }
-
-const fixture = fileURLToPath(new URL("fixtures/taskServer.ts", import.meta.url))
 
 const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((part) => part.type === "text" ? part.text : part.type).join()
@@ -33,6 +30,7 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
 const clientOf = Effect.fnUntraced(function*(database: string, revision: "2025-11-25" | "2026-07-28") {
   const stderr: Array<string> = []
   const asked: Array<string> = []
+  const fixture = yield* joinedFixture("taskServer.ts")
   const client = yield* McpClient.make(
     McpTarget.command(process.execPath, [fixture, database], { env: compiled, stderr: (line) => stderr.push(line) }),
     {

@@ -90,7 +90,9 @@ export const addressOf = (
     return { target: () => target, bind: String(port) }
   })
 
-const program = await joinedProgram(path.join(import.meta.dirname, "../fixtures/serve.ts"))
+/** Returns a program of the fixtures as one file. */
+export const joinedFixture = (name: string): Effect.Effect<string> =>
+  Effect.promise(() => joinedProgram(path.join(import.meta.dirname, "../fixtures", name)))
 
 export const isRunning = (pid: number): boolean => {
   try {
@@ -121,7 +123,7 @@ export const start = Effect.fnUntraced(function*(
   const file = path.join(directory, "record")
   fs.writeFileSync(file, "")
   const { bind, target } = yield* addressOf(transport, directory)
-  const args = [program, transport, bind, file, revisions.join()]
+  const args = [yield* joinedFixture("serve.ts"), transport, bind, file, revisions.join()]
   const record = () => fs.readFileSync(file, "utf8").split("\n").filter((line) => line !== "")
   const pid = () => Number(record().findLast((line) => line.startsWith("start "))?.slice("start ".length) ?? 0)
   const kill = Effect.suspend(() => {
@@ -139,3 +141,6 @@ export const start = Effect.fnUntraced(function*(
   yield* start
   return { target: target(args), record, pid, kill, start }
 })
+
+/** Starts nothing yet: a client of this server starts it as a child process. */
+export const startChild = start(place("stdio", "Handshake"))
