@@ -1,6 +1,6 @@
 import { McpProxy } from "@effect-mcp/gateway"
 import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpMount, McpResource } from "@effect-mcp/server"
+import { McpGroup, McpMiddleware, McpMount } from "@effect-mcp/server"
 import { ClientSession, RequestContext, type RequestError, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -107,23 +107,3 @@ describe("the middleware of a proxied group", () => {
       assert.strictEqual(yield* Ref.get(subscribed), 1)
     }).pipe(Effect.scoped))
 })
-
-it.live("a client that the middleware rejects cannot subscribe to a fixed resource [RES-03]", () =>
-  Effect.gen(function*() {
-    const seen = yield* Ref.make<ReadonlyArray<unknown>>([])
-    const live = McpGroup.make(
-      "own",
-      McpResource.make("one", { uri: "app://one" }),
-      McpResource.template("item", { uri: "app://items/{id}" })
-    ).middleware(Guard).toLayer((handlers) =>
-      handlers.resource("one", Effect.succeed("one")).template("item", ({ id }) => Effect.succeed(id))
-    ).pipe(Layer.provide(guard(seen)))
-    const open = yield* clients(Layer.merge(live, McpMount.prefixed("far", live)))
-    const [ada, eve] = [yield* open("ada", handshake), yield* open("eve", handshake)]
-    for (const uri of ["app://one", "app://items/7", "app://far/one", "app://far/items/7"]) {
-      yield* Ref.set(seen, [])
-      assert.strictEqual(yield* codeOf(ada.subscribeResource(uri)), "done")
-      assert.lengthOf(yield* Ref.get(seen), 1)
-      assert.strictEqual(yield* codeOf(eve.subscribeResource(uri)), -32002)
-    }
-  }).pipe(Effect.scoped))

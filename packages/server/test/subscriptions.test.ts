@@ -1,6 +1,6 @@
 import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpResource } from "@effect-mcp/server"
-import type { RequestError, ServerSession } from "@effect-mcp/session"
+import { McpGroup, McpMiddleware, McpMount, McpResource } from "@effect-mcp/server"
+import { RequestContext, type RequestError, type ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Subscriptions } from "../src/internal/registry/Subscriptions.ts"
 import { connect, handshake } from "./support/connect.ts"
+import { serve } from "./support/hosted.ts"
 
 const pages = McpGroup.make("pages", McpResource.template("page", { uri: "page://{name}" })).toLayer((handlers) =>
   handlers.template("page", ({ name }) => Effect.succeed(name))
@@ -18,7 +19,7 @@ const rejected = <A, R>(request: Effect.Effect<A, RequestError.RequestError, R>)
   Effect.map(Effect.flip(request), ({ reason }) =>
     reason._tag === "ErrorResponse"
       ? [reason.error.code, reason.error.message]
-      : reason)
+      : [reason._tag])
 
 describe("the subscriptions of a session", () => {
   it.effect("are limited in number, and one that ends makes room for another", () =>
@@ -102,3 +103,31 @@ describe("the subscriptions of a session", () => {
     assert.deepStrictEqual(subscriptions.of("page://a"), [])
   })
 })
+
+class Guard extends McpMiddleware.Service<Guard>()("Guard") {}
+
+it.live("a client that the middleware rejects cannot subscribe to a fixed resource [RES-03]", () =>
+  Effect.gen(function*() {
+    let runs = 0
+    const guard = Layer.succeed(Guard, (handler) =>
+      Effect.gen(function*() {
+        runs++
+        const { principal } = yield* RequestContext.RequestContext
+        return principal?.id === "eve" ? yield* McpError.invalidRequest("Not you") : yield* handler
+      }))
+    const live = McpGroup.make(
+      "own",
+      McpResource.make("one", { uri: "app://one" }),
+      McpResource.template("item", { uri: "app://items/{id}" })
+    ).middleware(Guard).toLayer((handlers) =>
+      handlers.resource("one", Effect.succeed("one")).template("item", ({ id }) => Effect.succeed(id))
+    ).pipe(Layer.provide(guard))
+    const open = yield* serve(Layer.merge(live, McpMount.prefixed("far", live)), handshake)
+    const [ada, eve] = [yield* open("ada"), yield* open("eve")]
+    for (const uri of ["app://one", "app://items/7", "app://far/one", "app://far/items/7"]) {
+      runs = 0
+      yield* ada.subscribeResource(uri)
+      assert.strictEqual(runs, 1)
+      assert.deepStrictEqual((yield* rejected(eve.subscribeResource(uri)))[0], -32002)
+    }
+  }).pipe(Effect.scoped))

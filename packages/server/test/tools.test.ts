@@ -1,7 +1,7 @@
 import { AjvValidator } from "@effect-mcp/json-schema"
 import { Content, McpError } from "@effect-mcp/protocol"
 import { ElicitationError, McpGroup, McpTool } from "@effect-mcp/server"
-import { RequestContext } from "@effect-mcp/session"
+import { RequestContext, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
@@ -431,5 +432,32 @@ describeForBothEras("a tool with approval", ({ connect }) => {
       assert.deepStrictEqual(strict?.inputSchema, { type: "object", properties: {}, additionalProperties: false })
       assert.isUndefined((yield* session.callTool("lax", { random_string: "dummy" })).isError)
       assert.isTrue((yield* session.callTool("strict", { random_string: "dummy" })).isError)
+    }).pipe(Effect.scoped))
+})
+
+describeForBothEras("a tool whose request to another server fails", ({ connect }) => {
+  it.live("returns the kind of the error, and logs the cause", () =>
+    Effect.gen(function*() {
+      const cause = new Error("connect ECONNREFUSED 10.0.0.7:5432")
+      const secretive = RequestError.make("tools/call", {
+        _tag: "Closed",
+        reason: { _tag: "TransportFailed", cause },
+        isSent: false
+      })
+      assert.include(secretive.message, "10.0.0.7")
+      const group = McpGroup.make("group", Tool.make("use")).toLayer((handlers) =>
+        handlers.tool("use", () => Effect.fail(secretive))
+      )
+      const messages: Array<string> = []
+      const layer = Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))])
+      yield* Effect.gen(function*() {
+        const client = yield* connect(group)
+        const result = yield* client.callTool("use")
+        assert.deepStrictEqual(result, {
+          content: [Content.text("tools/call: the session has ended")],
+          isError: true
+        })
+      }).pipe(Effect.provide(layer))
+      assert.isTrue(messages.some((message) => message.includes("10.0.0.7")))
     }).pipe(Effect.scoped))
 })
