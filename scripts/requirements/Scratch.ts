@@ -11,14 +11,18 @@ import { joinedFolder } from "../joinedProgram.ts"
 import { root } from "../workspace.ts"
 import { type Outcome, outcomeVariable, timeoutVariable } from "./Outcome.ts"
 
-const excluded = new Set(["node_modules", ".git", "dist", "coverage", "results"])
+const excluded = new Set(["node_modules", ".git", "dist", "coverage"])
+
+/** Returns whether a file is copied. The results of a package are not, but a folder of sources may have that name. */
+const isCopied = (file: string): boolean =>
+  !excluded.has(path.basename(file)) && !/^packages\/[^/]+\/results$/.test(path.relative(root, file))
 
 /**
  * Copies the sources. Dependencies of the workspace are linked. The links between its packages are relative, so they
  * lead into the copy.
  */
 const copy = (to: string): void => {
-  fs.cpSync(root, to, { recursive: true, filter: (file) => !excluded.has(path.basename(file)) })
+  fs.cpSync(root, to, { recursive: true, filter: isCopied })
   const links = fs.globSync("packages/*/node_modules", { cwd: root })
   for (const folder of links) {
     fs.cpSync(path.join(root, folder), path.join(to, folder), { recursive: true, verbatimSymlinks: true })
