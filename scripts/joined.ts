@@ -12,16 +12,16 @@ import { build, type OutputOptions } from "rolldown"
 import { type Package, publicPackages, root } from "./workspace.ts"
 
 /**
- * The entries of each package whose modules are joined to one file. A module is joined for the first entry that loads
- * it, so that a server does not load the modules of clients.
+ * The entries of each package whose modules are joined to one file, one or several for a file. A module is joined for
+ * the first of them that loads it, so that a server does not load the modules of clients.
  */
-const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
-  protocol: ["index", "internal"],
-  session: ["ServerSession", "internal", "internalEngine", "index"],
-  tasks: ["RemoteTasks", "ServerTasks", "index"],
-  "json-schema": ["index"],
-  transport: ["StdioServer"],
-  server: ["McpServer", "McpGroup"],
+const joined: { readonly [folder: string]: ReadonlyArray<ReadonlyArray<string>> } = {
+  protocol: [["index", "internal"]],
+  session: [["ServerSession", "internal"], ["internalEngine"], ["index"]],
+  tasks: [["RemoteTasks"], ["ServerTasks"], ["index"]],
+  "json-schema": [["index"]],
+  transport: [["StdioServer"]],
+  server: [["McpServer"], ["McpGroup"]],
   client: [],
   gateway: [],
   testing: []
@@ -42,8 +42,8 @@ const entriesOf = ({ folder, manifest }: Package): Readonly<Record<string, strin
 // For `node`, rolldown would add an import of `node:module` that is not used.
 const common = { platform: "neutral", external: isOutside, treeshake: false } as const
 
-/** Returns the modules that an entry loads. */
-const loadedBy = async (input: string): Promise<ReadonlySet<string>> => {
+/** Returns the modules that entries load. */
+const loadedBy = async (input: Array<string>): Promise<ReadonlySet<string>> => {
   const { output } = await build({ ...common, input, write: false })
   return new Set(output.flatMap((chunk) => chunk.type === "chunk" ? Object.keys(chunk.modules) : []))
 }
@@ -51,9 +51,9 @@ const loadedBy = async (input: string): Promise<ReadonlySet<string>> => {
 const write = async (one: Package): Promise<number> => {
   const dir = path.join(root, "packages", one.folder, "dist", "node")
   const entries = entriesOf(one)
-  const groups = await Promise.all((joined[one.folder] ?? []).map(async (name, index, all) => {
-    const loaded = await loadedBy(entries[name] ?? "")
-    return { name, test: (id: string) => loaded.has(id), priority: all.length - index }
+  const groups = await Promise.all((joined[one.folder] ?? []).map(async (names, index, all) => {
+    const loaded = await loadedBy(names.map((name) => entries[name] ?? ""))
+    return { name: names[0] ?? "", test: (id: string) => loaded.has(id), priority: all.length - index }
   }))
   const output: OutputOptions = {
     dir,
