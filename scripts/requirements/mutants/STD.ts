@@ -122,7 +122,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "STD-19",
     at: "ClientHandshake.run",
     original: "probe === undefined",
-    broken: "probe === undefined || this.#owner.description.offer !== undefined",
+    broken: "probe === undefined || this.#dependencies.description.offer !== undefined",
     test: "packages/session/test/modernClient.test.ts",
     name: "begins with server/discover alone, and has"
   },
