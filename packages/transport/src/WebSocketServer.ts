@@ -151,8 +151,10 @@ export const make = Effect.fnUntraced(function*(
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
   NumericOption.check(options, rules)
-  // Of HTTP, a client can leave unread only what rejects its requests.
-  const settings = HttpServerSettings.make(options)
+  const { allowedHosts, allowedOrigins, identifyTimeout, maxInitializeBytes } = options
+  // The limits of messages are those of WebSocket messages, and not of the requests that are upgraded. Of HTTP, a client
+  // can leave unread only what rejects its requests.
+  const settings = HttpServerSettings.make({ allowedHosts, allowedOrigins, identifyTimeout, maxInitializeBytes })
   const watchdog = yield* StreamWatchdog.make({
     ...settings,
     keepAliveMillis: Number.POSITIVE_INFINITY,
