@@ -152,8 +152,8 @@ export const make = Effect.fnUntraced(function*(
 > {
   NumericOption.check(options, rules)
   const { allowedHosts, allowedOrigins, identifyTimeout, maxInitializeBytes } = options
-  // The limits of messages are those of WebSocket messages, and not of the requests that are upgraded. Of HTTP, a client
-  // can leave unread only what rejects its requests.
+  // The limits of messages are those of WebSocket messages, and not of the requests that are upgraded. Of HTTP, a
+  // client can leave unread only what rejects its requests.
   const settings = HttpServerSettings.make({ allowedHosts, allowedOrigins, identifyTimeout, maxInitializeBytes })
   const watchdog = yield* StreamWatchdog.make({
     ...settings,
