@@ -7,31 +7,14 @@ import type { Dispatch } from "../engine/Dispatch.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import type { Layers } from "../engine/Layers.ts"
 import type { Sender } from "../engine/Sender.ts"
-import type { SessionRuntime } from "../engine/SessionRuntime.ts"
+import type { SessionRuntime, SharedMember } from "../engine/SessionRuntime.ts"
 import * as ClientDescription from "./ClientDescription.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
 import type { Notifications } from "./EarlyLogs.ts"
 
 /** The session of either era. */
 export interface EraDependencies {
-  readonly runtime: Pick<
-    SessionRuntime<Handshake.ClientState>,
-    | "apply"
-    | "budget"
-    | "closed"
-    | "connection"
-    | "context"
-    | "emit"
-    | "exchanges"
-    | "failedToSend"
-    | "fork"
-    | "inflight"
-    | "limits"
-    | "outbox"
-    | "state"
-    | "subscriptions"
-    | "timer"
-  >
+  readonly runtime: Pick<SessionRuntime<Handshake.ClientState>, SharedMember | "fork" | "subscriptions">
   readonly sender: Sender
   readonly description: ClientDescription.ClientDescription
   readonly notifications: Notifications

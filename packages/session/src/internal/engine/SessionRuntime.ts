@@ -455,9 +455,8 @@ export class SessionRuntime<S extends State> {
   }
 }
 
-/** The members of a runtime that both sides use. */
-export type AnySessionRuntime = Pick<
-  SessionRuntime<State>,
+/** The names of the members of a runtime that both sides use. */
+export type SharedMember =
   | "apply"
   | "budget"
   | "closed"
@@ -471,7 +470,9 @@ export type AnySessionRuntime = Pick<
   | "outbox"
   | "state"
   | "timer"
->
+
+/** The members of a runtime that both sides use. */
+export type AnySessionRuntime = Pick<SessionRuntime<State>, SharedMember>
 
 /** Connects. Leaving the scope closes the session, and waits until it has closed. */
 export const make = Effect.fnUntraced(function*<S extends State>(
