@@ -72,7 +72,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/client/src/McpRemoteToolkit.ts",
     "packages/client/src/internal/toolkit/SamplingTools.ts"
   ],
-  "effect/persistence/KeyValueStore": "packages/client/src/KeyValueTaskIds.ts",
+  "effect/persistence/KeyValueStore": "packages/client/src/TaskIdsKeyValue.ts",
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
   "effect/sql/*": ["packages/tasks/src/NodeSqlite.ts", "packages/tasks/src/TaskStoreSql.ts"],
   "effect/reactivity/*": "packages/tasks/src/NodeSqlite.ts",
@@ -176,12 +176,12 @@ const folderSeparations = Object.entries(folders).flatMap(([name, foldersOf]) =>
  * The others are built on internal modules.
  */
 const sharedModules: ReadonlySet<string> = new Set([
-  "CallbackContext",
+  "ClientRequestContext",
   "Extension",
   "Handlers",
   "HandshakeError",
   "HostLimits",
-  "InvalidOption",
+  "InvalidOptionError",
   "JsonSchemaValidator",
   "Limits",
   "Listener",
@@ -195,14 +195,14 @@ const sharedModules: ReadonlySet<string> = new Set([
   "RequestOptions",
   "RequestStateSeal",
   "Session",
-  "SessionClosed",
+  "SessionClosedError",
   "SessionEvent",
   "SessionStore",
   "Tracing",
   "Transport",
   "TransportError",
   "UsedStates",
-  "UnsupportedSchema"
+  "UnsupportedSchemaError"
 ])
 
 const entryModules = publicPackages.filter(({ folder }) => folder === "session").flatMap(publicModules)

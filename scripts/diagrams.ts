@@ -141,9 +141,9 @@ const handshake = (): string =>
     "",
     "### Server without sessions",
     "",
-    diagram(Handshake.sessionlessServer.rows),
+    diagram(Handshake.statelessServer.rows),
     "",
-    grid(Handshake.sessionlessServer.rows)
+    grid(Handshake.statelessServer.rows)
   ].join("\n")
 
 // =====================================================================================================================

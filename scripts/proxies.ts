@@ -141,7 +141,7 @@ const portOf = ({ address }: HttpServer["Service"]): number => "port" in address
 /** Starts the server that the page describes, on free ports. */
 const serve = Effect.gen(function*() {
   const host = Context.get(
-    yield* Layer.build(McpServer.host(Tools.layer, Tools.options)),
+    yield* Layer.build(McpServer.layerHost(Tools.layer, Tools.options)),
     SessionHost.SessionHost
   )
   const [http, ws] = yield* Effect.forEach(

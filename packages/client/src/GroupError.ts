@@ -13,7 +13,7 @@ const namesOf = (servers: ReadonlyArray<string>): string => Excerpt.line(servers
  * ```ts
  * import { GroupError } from "@effect-mcp/client"
  *
- * const failure = new GroupError.NoSuchServer({ server: "flies", servers: ["files"] })
+ * const failure = new GroupError.NoSuchServerError({ server: "flies", servers: ["files"] })
  *
  * export const message = failure.message
  * // => "the group has no server \"flies\"; its servers are: files"
@@ -21,7 +21,7 @@ const namesOf = (servers: ReadonlyArray<string>): string => Excerpt.line(servers
  *
  * @category errors
  */
-export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
+export class NoSuchServerError extends Data.TaggedError("NoSuchServerError")<{
   readonly server: string
   /** The servers of the group. */
   readonly servers: ReadonlyArray<string>
@@ -42,7 +42,7 @@ export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
  * ```ts
  * import { GroupError } from "@effect-mcp/client"
  *
- * const failure = new GroupError.NoSuchName({ kind: "tool", name: "files__raed", missing: ["mail"] })
+ * const failure = new GroupError.NoSuchNameError({ kind: "tool", name: "files__raed", missing: ["mail"] })
  *
  * export const message = failure.message
  * // => "the group has no tool \"files__raed\"; retry later, these servers are down or slow, and may have it: mail"
@@ -50,7 +50,7 @@ export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
  *
  * @category errors
  */
-export class NoSuchName extends Data.TaggedError("NoSuchName")<{
+export class NoSuchNameError extends Data.TaggedError("NoSuchNameError")<{
   readonly kind: "tool" | "prompt"
   readonly name: string
   readonly missing: ReadonlyArray<string>
@@ -71,7 +71,7 @@ export class NoSuchName extends Data.TaggedError("NoSuchName")<{
  * ```ts
  * import { GroupError } from "@effect-mcp/client"
  *
- * const failure = new GroupError.DuplicateServer({ server: "files" })
+ * const failure = new GroupError.DuplicateServerError({ server: "files" })
  *
  * export const message = failure.message
  * // => "the group has a server \"files\" already; close its scope first, or choose another name"
@@ -79,7 +79,7 @@ export class NoSuchName extends Data.TaggedError("NoSuchName")<{
  *
  * @category errors
  */
-export class DuplicateServer extends Data.TaggedError("DuplicateServer")<{ readonly server: string }> {
+export class DuplicateServerError extends Data.TaggedError("DuplicateServerError")<{ readonly server: string }> {
   override get message(): string {
     return `the group has a server ${Excerpt.name(this.server)} already; ` +
       "close its scope first, or choose another name"

@@ -13,7 +13,7 @@ import {
   type Sampling
 } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
-import type { CallbackContext } from "@effect-mcp/session/CallbackContext"
+import type { ClientRequestContext } from "@effect-mcp/session/ClientRequestContext"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -97,7 +97,7 @@ const describe = (problems: ReadonlyArray<FieldProblem>): string => {
  * ```ts
  * import { McpAnswers } from "@effect-mcp/client"
  *
- * const error = new McpAnswers.InvalidAnswer({
+ * const error = new McpAnswers.InvalidAnswerError({
  *   server: "booking",
  *   problems: [{ field: "age", problem: "is less than 18" }]
  * })
@@ -108,7 +108,7 @@ const describe = (problems: ReadonlyArray<FieldProblem>): string => {
  *
  * @category errors
  */
-export class InvalidAnswer extends Data.TaggedError("InvalidAnswer")<{
+export class InvalidAnswerError extends Data.TaggedError("InvalidAnswerError")<{
   readonly server: string
   /** The problems, in the order of the form's fields. There is at least one. */
   readonly problems: ReadonlyArray<FieldProblem>
@@ -120,7 +120,7 @@ export class InvalidAnswer extends Data.TaggedError("InvalidAnswer")<{
 }
 
 /** The services that each answer has: the request of the server, and a scope that closes after the answer. */
-type Provided = CallbackContext | Scope.Scope
+type Provided = ClientRequestContext | Scope.Scope
 
 /**
  * A model that answers servers, with what it can do. `McpSampling.make` makes one from a `LanguageModel`.
@@ -160,7 +160,7 @@ export interface Answers<R = never> {
    */
   readonly elicit?: (
     question: FormQuestion
-  ) => Effect.Effect<Elicitation.ElicitResult, McpError.McpError | InvalidAnswer, R | Provided>
+  ) => Effect.Effect<Elicitation.ElicitResult, McpError.McpError | InvalidAnswerError, R | Provided>
   /**
    * Asks the user for consent to open a page, and opens it: answers {@link consent}, {@link decline} or {@link cancel}.
    * The page must not be opened before (ELI-11). A URL that does not begin with `http://` or `https://`, or has user
@@ -315,8 +315,8 @@ export interface FormValues {
 
 /**
  * Answers a form with values. Fields without a value get the default of the form, if it has one (ELI-08). Fails with
- * {@link InvalidAnswer}, which names the fields, if the values do not fit the form (ELI-07): the program can ask its
- * user again.
+ * {@link InvalidAnswerError}, which names the fields, if the values do not fit the form (ELI-07): the program can ask
+ * its user again.
  *
  * @example
  * ```ts
@@ -326,7 +326,7 @@ export interface FormValues {
  * export const answers = McpAnswers.make({
  *   elicit: (question) =>
  *     McpAnswers.accept(question, { name: "Ada", guests: 3 }).pipe(
- *       Effect.catchTag("InvalidAnswer", ({ problems }) =>
+ *       Effect.catchTag("InvalidAnswerError", ({ problems }) =>
  *         Effect.as(Effect.logWarning(problems.map(({ field }) => field)), McpAnswers.cancel))
  *     )
  * })
@@ -337,7 +337,7 @@ export interface FormValues {
 export const accept = (
   { params, server }: FormQuestion,
   values: FormValues = {}
-): Effect.Effect<Elicitation.ElicitResult, InvalidAnswer> =>
+): Effect.Effect<Elicitation.ElicitResult, InvalidAnswerError> =>
   Effect.suspend(() => {
     const given = Object.entries(values).flatMap(([field, value]) =>
       value === undefined ? [] : [[field, value] as const]
@@ -346,7 +346,7 @@ export const accept = (
     const problems = check(params.requestedSchema, content)
     return problems.length === 0
       ? Effect.succeed({ action: "accept", content })
-      : Effect.fail(new InvalidAnswer({ server, problems }))
+      : Effect.fail(new InvalidAnswerError({ server, problems }))
   })
 
 /**

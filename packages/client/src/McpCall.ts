@@ -7,7 +7,7 @@ import type { RequestOptions } from "@effect-mcp/session/RequestOptions"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { ServerUnavailable } from "./ServerUnavailable.ts"
+import type { ServerUnavailableError } from "./ServerUnavailableError.ts"
 
 /**
  * The errors of a call: those of its request, and that of a server that is down. A call whose session ended before its
@@ -15,7 +15,7 @@ import type { ServerUnavailable } from "./ServerUnavailable.ts"
  *
  * @category errors
  */
-export type CallError = RequestError.RequestError | ServerUnavailable
+export type CallError = RequestError.RequestError | ServerUnavailableError
 
 /**
  * Options of a call.
@@ -24,7 +24,7 @@ export type CallError = RequestError.RequestError | ServerUnavailable
  */
 export interface CallOptions<R = never> extends RequestOptions<R> {
   /** The time that the call waits for a server that is down. Default: that of the client, 10 seconds. */
-  readonly waitFor?: Duration.Input
+  readonly waitTimeout?: Duration.Input
   /**
    * Sends the call again if the server may have carried it out before the session ended. Give it only for calls that
    * may have their effect twice. Default: requests that only read are sent again, and tools are if the client trusts

@@ -79,8 +79,8 @@ export const ServerName: Context.Reference<string> = SupervisedClient.ServerName
 
 /**
  * Creates a client that is supervised until the scope closes. It connects in the background, so that this neither waits
- * nor fails: calls wait for the server, up to `waitFor`. Dies with an `InvalidOption` if a duration or a limit of the
- * options makes no sense.
+ * nor fails: calls wait for the server, up to `waitTimeout`. Dies with an `InvalidOptionError` if a duration or a limit
+ * of the options makes no sense.
  *
  * @example
  * ```ts
@@ -90,7 +90,7 @@ export const ServerName: Context.Reference<string> = SupervisedClient.ServerName
  * import * as Effect from "effect/Effect"
  *
  * const info = { name: "example", version: "1.0.0" }
- * const server = ServerSession.layerInProcess({
+ * const server = ServerSession.layerMemory({
  *   "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`called ${name}`)] })
  * }, { info })
  *
@@ -129,14 +129,14 @@ export const make = <
  *
  * class Files extends Context.Service<Files, McpClient.McpClientShape>()("app/Files") {}
  *
- * export const files = McpClient.layerOf(Files, McpTarget.command("node", ["files.mjs"]), {
+ * export const files = McpClient.layerAs(Files, McpTarget.command("node", ["files.mjs"]), {
  *   info: { name: "app", version: "1.0.0" }
  * })
  * ```
  *
  * @category layers
  */
-export const layerOf = <
+export const layerAs = <
   Self,
   E,
   RT,
@@ -184,4 +184,4 @@ export const layer = <
   McpClient,
   never,
   Exclude<RT | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R, Scope.Scope>
-> => layerOf(McpClient, target, options)
+> => layerAs(McpClient, target, options)

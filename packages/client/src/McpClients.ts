@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { DuplicateServer, type NoSuchName, NoSuchServer } from "./GroupError.ts"
+import { DuplicateServerError, type NoSuchNameError, NoSuchServerError } from "./GroupError.ts"
 import type * as GroupList from "./GroupList.ts"
 import { CallResolution } from "./internal/groups/CallResolution.ts"
 import { GroupNames } from "./internal/groups/GroupNames.ts"
@@ -20,7 +20,7 @@ import type { BoundedList } from "./internal/lists/BoundedList.ts"
 import { LatestByKey } from "./internal/lists/LatestByKey.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
 import * as SupervisedClient from "./internal/supervision/SupervisedClient.ts"
-import { defaultWaitFor } from "./internal/supervision/WaitingTime.ts"
+import { defaultWaitTimeout } from "./internal/supervision/WaitingTime.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
@@ -99,7 +99,7 @@ export interface Options<
  *
  * @category errors
  */
-export type GroupCallError = McpCall.CallError | NoSuchName
+export type GroupCallError = McpCall.CallError | NoSuchNameError
 
 /**
  * The servers of a group.
@@ -107,10 +107,10 @@ export type GroupCallError = McpCall.CallError | NoSuchName
  * @category models
  */
 export interface McpClientsShape<Names extends string = string> {
-  /** Returns the client of a server that the group was made with. Throws `NoSuchServer` for another name. */
+  /** Returns the client of a server that the group was made with. Throws `NoSuchServerError` for another name. */
   readonly client: (server: Names) => McpClient.McpClientShape
   /** Returns the client of any server, also of one that was added. */
-  readonly find: (server: string) => Effect.Effect<McpClient.McpClientShape, NoSuchServer>
+  readonly find: (server: string) => Effect.Effect<McpClient.McpClientShape, NoSuchServerError>
   /** Returns the status of all servers. */
   readonly status: Effect.Effect<
     { readonly [server: string]: MemberStatus } & { readonly [Name in Names]: MemberStatus }
@@ -136,8 +136,8 @@ export interface McpClientsShape<Names extends string = string> {
    */
   readonly changes: Stream.Stream<GroupList.ListChange>
   /**
-   * Calls a tool by the name that the group gives it. With a tool of the list, the call fails as `NoSuchName` if the
-   * name belongs to another tool meanwhile.
+   * Calls a tool by the name that the group gives it. With a tool of the list, the call fails as `NoSuchNameError` if
+   * the name belongs to another tool meanwhile.
    */
   readonly callTool: <R = never>(
     tool: string | GroupList.GroupTool,
@@ -155,18 +155,18 @@ export interface McpClientsShape<Names extends string = string> {
     server: string,
     uri: string,
     options?: McpCall.CallOptions<R>
-  ) => Effect.Effect<Resource.ReadResourceResult, McpCall.CallError | NoSuchServer, R>
+  ) => Effect.Effect<Resource.ReadResourceResult, McpCall.CallError | NoSuchServerError, R>
   /** Streams the contents of a resource of a server: those now, and those after each update. */
   readonly watch: (
     server: string,
     uri: string
-  ) => Stream.Stream<Resource.ReadResourceResult, McpCall.CallError | NoSuchServer>
+  ) => Stream.Stream<Resource.ReadResourceResult, McpCall.CallError | NoSuchServerError>
   /** Adds a server until the scope closes. Fails if the group has a server of this name. */
   readonly add: <E, R>(
     server: string,
     target: McpTarget<E, R>,
     options?: ServerOptions
-  ) => Effect.Effect<McpClient.McpClientShape, DuplicateServer, Scope.Scope | R>
+  ) => Effect.Effect<McpClient.McpClientShape, DuplicateServerError, Scope.Scope | R>
 }
 
 /**
@@ -240,10 +240,10 @@ const makeAny = Effect.fnUntraced(function*(
     changes.publish(JSON.stringify([server, list]), { server, list })
 
   /** Takes a name until the scope closes. Nothing of the server that had it is left then. */
-  const reserve = (server: string): Effect.Effect<void, DuplicateServer, Scope.Scope> =>
+  const reserve = (server: string): Effect.Effect<void, DuplicateServerError, Scope.Scope> =>
     Effect.acquireRelease(
       Effect.suspend(() => {
-        if (reserved.has(server)) return Effect.fail(new DuplicateServer({ server }))
+        if (reserved.has(server)) return Effect.fail(new DuplicateServerError({ server }))
         reserved.add(server)
         return Effect.void
       }),
@@ -258,7 +258,7 @@ const makeAny = Effect.fnUntraced(function*(
       const supervised = yield* SupervisedClient.make(target, clientOptions(options, server, own))
       const member = yield* Member.make(server, supervised, {
         listWaitMillis,
-        waitFor: own?.waitFor ?? options.waitFor ?? defaultWaitFor,
+        waitTimeout: own?.waitTimeout ?? options.waitTimeout ?? defaultWaitTimeout,
         changed,
         statusChanged: (name, status) => {
           latest.set(name, { server: name, status })
@@ -282,11 +282,11 @@ const makeAny = Effect.fnUntraced(function*(
     yield* Effect.orDie(join(server, target, options.servers?.[server]))
   }
 
-  const memberOf = (server: string): Effect.Effect<Member.Member, NoSuchServer> =>
+  const memberOf = (server: string): Effect.Effect<Member.Member, NoSuchServerError> =>
     Effect.suspend(() => {
       const member = members.get(server)
       return member === undefined
-        ? Effect.fail(new NoSuchServer({ server, servers: [...members.keys()] }))
+        ? Effect.fail(new NoSuchServerError({ server, servers: [...members.keys()] }))
         : Effect.succeed(member)
     })
 
@@ -323,7 +323,7 @@ const makeAny = Effect.fnUntraced(function*(
   const group: McpClientsShape = {
     client: (server) => {
       const member = members.get(server)
-      if (member === undefined) throw new NoSuchServer({ server, servers: [...members.keys()] })
+      if (member === undefined) throw new NoSuchServerError({ server, servers: [...members.keys()] })
       return member.client
     },
     find: (server) => Effect.map(memberOf(server), ({ client }) => client),
@@ -384,8 +384,8 @@ const makeAny = Effect.fnUntraced(function*(
 
 /**
  * Creates the clients of several servers, supervised until the scope closes. All servers start at the same time, and
- * this neither waits for them nor fails. Dies with an `InvalidOption` if a duration or a limit of the options makes no
- * sense.
+ * this neither waits for them nor fails. Dies with an `InvalidOptionError` if a duration or a limit of the options
+ * makes no sense.
  *
  * A tool `read` of the server `files` has the name `files__read`. A name that would be ambiguous, too long or not
  * allowed gets a hash instead, so that no tool is lost. A name depends on the server and its tool alone, whatever other
@@ -400,7 +400,7 @@ const makeAny = Effect.fnUntraced(function*(
  *
  * const info = { name: "example", version: "1.0.0" }
  * const server = (tool: string) =>
- *   McpTarget.transport(ServerSession.layerInProcess({
+ *   McpTarget.transport(ServerSession.layerMemory({
  *     "tools/list": () => Effect.succeed({ tools: [{ name: tool, inputSchema: { type: "object" } }] }),
  *     "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`called ${name}`)] })
  *   }, { info }))
@@ -446,14 +446,14 @@ export const make = <
  *
  * const files = McpTarget.command("node", ["files.mjs"])
  *
- * export const servers = McpClients.layerOf(Servers, { files }, { info: { name: "app", version: "1.0.0" } })
+ * export const servers = McpClients.layerAs(Servers, { files }, { info: { name: "app", version: "1.0.0" } })
  *
  * export const read = Effect.flatMap(Servers, (all) => all.client("files").callTool("read"))
  * ```
  *
  * @category layers
  */
-export const layerOf = <
+export const layerAs = <
   Self,
   const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
@@ -502,4 +502,4 @@ export const layer = <
   McpClients,
   never,
   Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R, Scope.Scope>
-> => layerOf(trust<Context.Key<McpClients, McpClientsShape<keyof Targets & string>>>(McpClients), targets, options)
+> => layerAs(trust<Context.Key<McpClients, McpClientsShape<keyof Targets & string>>>(McpClients), targets, options)

@@ -30,15 +30,15 @@ const origin = { server: Schema.String, tool: Schema.String }
  * ```ts
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  *
- * const failure = new McpRemoteToolkit.RemoteToolFailed({ server: "files", tool: "read", message: "no such file" })
+ * const failure = new McpRemoteToolkit.RemoteToolFailedError({ server: "files", tool: "read", message: "no file" })
  *
  * export const message = failure.message
- * // => "no such file"
+ * // => "no file"
  * ```
  *
  * @category errors
  */
-export class RemoteToolFailed extends Schema.TaggedError<RemoteToolFailed>()("RemoteToolFailed", {
+export class RemoteToolFailedError extends Schema.TaggedError<RemoteToolFailedError>()("RemoteToolFailedError", {
   ...origin,
   message: Schema.String,
   details: Schema.optionalKey(Schema.Unknown)
@@ -52,10 +52,10 @@ export class RemoteToolFailed extends Schema.TaggedError<RemoteToolFailed>()("Re
  * ```ts
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  *
- * const failure = new McpRemoteToolkit.ToolNotCalled({
+ * const failure = new McpRemoteToolkit.ToolNotCalledError({
  *   server: "files",
  *   tool: "read",
- *   reason: "ServerUnavailable",
+ *   reason: "ServerUnavailableError",
  *   message: "the server \"files\" is not available"
  * })
  *
@@ -65,7 +65,7 @@ export class RemoteToolFailed extends Schema.TaggedError<RemoteToolFailed>()("Re
  *
  * @category errors
  */
-export class ToolNotCalled extends Schema.TaggedError<ToolNotCalled>()("ToolNotCalled", {
+export class ToolNotCalledError extends Schema.TaggedError<ToolNotCalledError>()("ToolNotCalledError", {
   ...origin,
   /** The tag of the error, or that of the reason of a `RequestError`. */
   reason: Schema.String,
@@ -80,7 +80,7 @@ export class ToolNotCalled extends Schema.TaggedError<ToolNotCalled>()("ToolNotC
  * ```ts
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  *
- * const failure = new McpRemoteToolkit.ToolOutcomeUnknown({
+ * const failure = new McpRemoteToolkit.ToolOutcomeUnknownError({
  *   server: "mail",
  *   tool: "send",
  *   reason: "Timeout",
@@ -93,7 +93,7 @@ export class ToolNotCalled extends Schema.TaggedError<ToolNotCalled>()("ToolNotC
  *
  * @category errors
  */
-export class ToolOutcomeUnknown extends Schema.TaggedError<ToolOutcomeUnknown>()("ToolOutcomeUnknown", {
+export class ToolOutcomeUnknownError extends Schema.TaggedError<ToolOutcomeUnknownError>()("ToolOutcomeUnknownError", {
   ...origin,
   reason: Schema.String,
   message: Schema.String
@@ -104,11 +104,11 @@ export class ToolOutcomeUnknown extends Schema.TaggedError<ToolOutcomeUnknown>()
  *
  * @category errors
  */
-export type Failure = RemoteToolFailed | ToolNotCalled | ToolOutcomeUnknown
+export type Failure = RemoteToolFailedError | ToolNotCalledError | ToolOutcomeUnknownError
 
 export const Failure: Schema.Union<
-  readonly [typeof RemoteToolFailed, typeof ToolNotCalled, typeof ToolOutcomeUnknown]
-> = Schema.Union([RemoteToolFailed, ToolNotCalled, ToolOutcomeUnknown])
+  readonly [typeof RemoteToolFailedError, typeof ToolNotCalledError, typeof ToolOutcomeUnknownError]
+> = Schema.Union([RemoteToolFailedError, ToolNotCalledError, ToolOutcomeUnknownError])
 
 /**
  * A remote tool. Its parameters are those of the JSON Schema of the server, and its result is that of `tools/call`,
@@ -194,11 +194,11 @@ const shown: ReadonlySet<string> = new Set(["ErrorResponse", "InvalidParams", "I
 /** Returns the words for the model. A cause, a status and standard error of a process may have secrets. */
 const wordsOf = (error: McpClients.GroupCallError): string => {
   switch (error._tag) {
-    case "ServerUnavailable":
+    case "ServerUnavailableError":
       return `the server ${Excerpt.name(error.server)} is not available; the call waited ${error.waitedMillis} ms`
     case "RequestError":
       return shown.has(error.reason._tag) ? error.message : RequestError.withoutCause(error)
-    case "NoSuchName":
+    case "NoSuchNameError":
       return error.message
   }
 }
@@ -207,7 +207,9 @@ const failureOf = ({ name, server }: GroupList.GroupTool, error: McpClients.Grou
   const reason = error._tag === "RequestError" ? error.reason._tag : error._tag
   const failure = { server, tool: name, reason, message: Excerpt.text(wordsOf(error), maxMessage) }
   const isUnsent = error._tag === "RequestError" && error.reason._tag === "Closed" && !error.reason.isSent
-  return unknownOutcomes.has(reason) && !isUnsent ? new ToolOutcomeUnknown(failure) : new ToolNotCalled(failure)
+  return unknownOutcomes.has(reason) && !isUnsent
+    ? new ToolOutcomeUnknownError(failure)
+    : new ToolNotCalledError(failure)
 }
 
 const isInput = (value: unknown): value is { readonly [name: string]: unknown } =>
@@ -248,7 +250,7 @@ const call = Effect.fnUntraced(function*(
   })
   if (result.isError !== true) {
     if (!JsonDepth.isDeeper(result, JsonDepth.maxLevels)) return result
-    return yield* new ToolOutcomeUnknown({
+    return yield* new ToolOutcomeUnknownError({
       server,
       tool: name,
       reason: "InvalidResult",
@@ -256,7 +258,7 @@ const call = Effect.fnUntraced(function*(
     })
   }
   const { content, structuredContent } = result
-  return yield* new RemoteToolFailed({
+  return yield* new RemoteToolFailedError({
     server,
     tool: name,
     message: ModelParts.textOf(content, limits),
@@ -306,7 +308,7 @@ const toolOf = (
  * - A request has at most 128 tools, with 524,288 characters of descriptions and schemas.
  * - Results keep a conversation alive: files that providers reject, blank texts and half surrogate pairs are left out,
  *   and files and texts have a greatest size.
- * - A result with more than 512 levels is a {@link ToolOutcomeUnknown}.
+ * - A result with more than 512 levels is a {@link ToolOutcomeUnknownError}.
  * - Arguments are not checked against the JSON Schema. The server does that, and its error is returned to the model.
  *
  * Make the group with `names: "model"`, because providers accept fewer names than servers may use.

@@ -47,8 +47,8 @@ export interface EntryProblem {
  *
  * @category errors
  */
-export class InvalidConfig
-  extends Data.TaggedError("InvalidConfig")<{ readonly problems: ReadonlyArray<EntryProblem> }>
+export class InvalidConfigError
+  extends Data.TaggedError("InvalidConfigError")<{ readonly problems: ReadonlyArray<EntryProblem> }>
 {
   override get message(): string {
     const lines = this.problems.map(({ advice, path, problem }) =>
@@ -247,8 +247,8 @@ const quoted = (name: string): string => /^[\w-]+$/.test(name) ? `.${name}` : `[
 
 type Targets = { readonly [server: string]: McpTarget.McpTarget }
 
-const invalid = (path: string, problem: string, advice: string): Result.Result<never, InvalidConfig> =>
-  Result.fail(new InvalidConfig({ problems: [{ path, problem, advice }] }))
+const invalid = (path: string, problem: string, advice: string): Result.Result<never, InvalidConfigError> =>
+  Result.fail(new InvalidConfigError({ problems: [{ path, problem, advice }] }))
 
 /** The entries of a configuration, and the name of the field that has them. */
 interface Entries {
@@ -256,7 +256,7 @@ interface Entries {
   readonly entries: { readonly [server: string]: unknown }
 }
 
-const entriesOf = (json: unknown): Result.Result<Entries, InvalidConfig> => {
+const entriesOf = (json: unknown): Result.Result<Entries, InvalidConfigError> => {
   if (!EntryReader.isObject(json)) {
     return invalid("", "it is not an object", "write {\"mcpServers\": {…}}")
   }
@@ -275,7 +275,7 @@ const isDisabled = (entry: unknown): boolean => EntryReader.isObject(entry) && e
 const enabledIn = (entries: Entries["entries"]): ReadonlyArray<string> =>
   Object.keys(entries).filter((server) => !isDisabled(entries[server]))
 
-const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result<Targets, InvalidConfig> => {
+const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result<Targets, InvalidConfigError> => {
   const values: Expansion.ExpansionValues | undefined = options.expand === false ? undefined : {
     env: options.env ?? process.env,
     variables: options.variables ?? {},
@@ -317,7 +317,7 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
     }
   }
   return problems.length > 0
-    ? Result.fail(new InvalidConfig({ problems }))
+    ? Result.fail(new InvalidConfigError({ problems }))
     : Result.succeed(Object.fromEntries(targets))
 }
 
@@ -356,10 +356,10 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  *
  * @category constructors
  */
-export const decode = (json: unknown, options: Options = {}): Effect.Effect<Targets, InvalidConfig> =>
+export const decode = (json: unknown, options: Options = {}): Effect.Effect<Targets, InvalidConfigError> =>
   Effect.suspend(() => Effect.fromResult(Result.flatMap(entriesOf(json), (entries) => targetsOf(entries, options))))
 
-const jsonOf = (text: string): Result.Result<unknown, InvalidConfig> =>
+const jsonOf = (text: string): Result.Result<unknown, InvalidConfigError> =>
   Result.match(JsonWithComments.parse(text), {
     onSuccess: (json) => Result.succeed(json),
     onFailure: (problem) => invalid("", `the text is not JSON: ${problem}`, "check brackets, quotes and commas there")
@@ -384,7 +384,7 @@ const jsonOf = (text: string): Result.Result<unknown, InvalidConfig> =>
  *
  * @category constructors
  */
-export const parse = (text: string, options: Options = {}): Effect.Effect<Targets, InvalidConfig> =>
+export const parse = (text: string, options: Options = {}): Effect.Effect<Targets, InvalidConfigError> =>
   Effect.suspend(() => Effect.flatMap(Effect.fromResult(jsonOf(text)), (json) => decode(json, options)))
 
 /**
@@ -402,7 +402,7 @@ export const parse = (text: string, options: Options = {}): Effect.Effect<Target
  *
  * @category accessors
  */
-export const names = (text: string): Effect.Effect<ReadonlyArray<string>, InvalidConfig> =>
+export const names = (text: string): Effect.Effect<ReadonlyArray<string>, InvalidConfigError> =>
   Effect.suspend(() =>
     Effect.fromResult(Result.map(
       Result.flatMap(jsonOf(text), entriesOf),

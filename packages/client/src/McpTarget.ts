@@ -41,7 +41,7 @@ export interface McpTarget<out E = never, out R = never> {
  * ```ts
  * import { McpTarget } from "@effect-mcp/client"
  *
- * const error = new McpTarget.InvalidUrl({ url: "ftp://example.com", problem: "ftp: is not supported" })
+ * const error = new McpTarget.InvalidUrlError({ url: "ftp://example.com", problem: "ftp: is not supported" })
  *
  * export const message = error.message
  * // => "the URL ftp://example.com leads to no server: ftp: is not supported"
@@ -49,7 +49,9 @@ export interface McpTarget<out E = never, out R = never> {
  *
  * @category errors
  */
-export class InvalidUrl extends Data.TaggedError("InvalidUrl")<{ readonly url: string; readonly problem: string }> {
+export class InvalidUrlError
+  extends Data.TaggedError("InvalidUrlError")<{ readonly url: string; readonly problem: string }>
+{
   override get message(): string {
     return `the URL ${this.url} leads to no server: ${this.problem}`
   }
@@ -64,7 +66,7 @@ export class InvalidUrl extends Data.TaggedError("InvalidUrl")<{ readonly url: s
  * import { McpTarget } from "@effect-mcp/client"
  * import { ServerSession } from "@effect-mcp/session"
  *
- * const server = ServerSession.layerInProcess({}, { info: { name: "own", version: "1.0.0" } })
+ * const server = ServerSession.layerMemory({}, { info: { name: "own", version: "1.0.0" } })
  *
  * export const description = McpTarget.transport(server, "own").description // => "own"
  * ```
@@ -147,7 +149,7 @@ const unix = (url: URL, options: UrlOptions): McpTarget => {
   const path = option === undefined
     ? named
     : Result.fail(`a Unix socket has no headers; remove the option ${option}, or use a URL of ws: or http:`)
-  if (Result.isFailure(path)) throw new InvalidUrl({ url: shown(url), problem: path.failure })
+  if (Result.isFailure(path)) throw new InvalidUrlError({ url: shown(url), problem: path.failure })
   const { maxMessageBytes, maxMessageNodes } = options
   return transport(
     SocketClient.layerUnix({ path: path.success, maxMessageBytes, maxMessageNodes }),
@@ -162,7 +164,7 @@ const unix = (url: URL, options: UrlOptions): McpTarget => {
  * - `ws:` and `wss:` lead to WebSocket;
  * - `unix:` leads to a Unix socket, such as `unix:///run/notes.sock`. The URL has an absolute path and no host.
  *
- * Throws {@link InvalidUrl} for any other URL, and for `headers` or `authorize` with a Unix socket.
+ * Throws {@link InvalidUrlError} for any other URL, and for `headers` or `authorize` with a Unix socket.
  *
  * @example
  * ```ts
@@ -178,7 +180,7 @@ const unix = (url: URL, options: UrlOptions): McpTarget => {
 export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
   const place = shown(url)
   const unreadable = () =>
-    new InvalidUrl({ url: place, problem: "it is no absolute URL; write one such as https://example.com/mcp" })
+    new InvalidUrlError({ url: place, problem: "it is no absolute URL; write one such as https://example.com/mcp" })
   if (!URL.canParse(String(url))) throw unreadable()
   const parsed = new URL(url)
   switch (parsed.protocol) {
@@ -198,7 +200,7 @@ export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
     default:
       // A user without a scheme before it would be shown as the scheme.
       if (!place.startsWith(parsed.protocol)) throw unreadable()
-      throw new InvalidUrl({
+      throw new InvalidUrlError({
         url: place,
         problem: `${parsed.protocol} is not supported; use http:, https:, ws:, wss: or unix:`
       })

@@ -16,7 +16,7 @@ import type { StartedTask, TaskIdsError } from "./TaskIds.ts"
  */
 export interface TaskOptions<R = never> extends CallTaskOptions<R> {
   /** The time that the call waits for a server that is down. Default: that of the client, 10 seconds. */
-  readonly waitFor?: Duration.Input
+  readonly waitTimeout?: Duration.Input
 }
 
 /**
@@ -33,9 +33,9 @@ export interface McpTask<R = never> {
   readonly states: Stream.Stream<Task.Task, McpCall.CallError>
   /**
    * Waits until the task has ended, and returns the result of the call. Asks again in the next session if one is lost.
-   * Fails as `ServerUnavailable` if the server is down for longer than the client's `waitFor`, and can be run again.
-   * Meanwhile the answers and handlers of the client receive the questions of the task, which `states` does not answer.
-   * The result removes the task from `started`, and an error does if the task has ended or expired.
+   * Fails as `ServerUnavailableError` if the server is down for longer than the client's `waitTimeout`, and can be run
+   * again. Meanwhile the answers and handlers of the client receive the questions of the task, which `states` does not
+   * answer. The result removes the task from `started`, and an error does if the task has ended or expired.
    */
   readonly result: Effect.Effect<Tool.CallToolResult, McpCall.CallError, R>
   /** Cancels the task, and returns its state. */

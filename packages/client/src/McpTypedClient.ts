@@ -16,7 +16,7 @@ import * as Stream from "effect/Stream"
 import { trust } from "./internal/trust.ts"
 import * as TypedGroup from "./internal/typed/TypedGroup.ts"
 import type { CallError, CallOptions } from "./McpCall.ts"
-import type { InvalidArguments, ToolFailed, UnexpectedResult } from "./TypedCallError.ts"
+import type { InvalidArgumentsError, ToolFailedError, UnexpectedResultError } from "./TypedCallError.ts"
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Arguments and results
@@ -52,7 +52,7 @@ export type ContentServices<Content> = Content extends Schema.Constraint ? Conte
  *
  * @category models
  */
-export type ReadError<Content> = CallError | (Content extends Schema.Constraint ? UnexpectedResult : never)
+export type ReadError<Content> = CallError | (Content extends Schema.Constraint ? UnexpectedResultError : never)
 
 /**
  * Completes an argument: `typed` is its text so far, and `others` are the texts of arguments that have a value.
@@ -71,7 +71,8 @@ export type Complete<Arguments> = <R = never>(
 // ---------------------------------------------------------------------------------------------------------------------
 
 /**
- * Calls a tool. Fails with a failure that its definition declares, and with `ToolFailed` if the tool fails otherwise.
+ * Calls a tool. Fails with a failure that its definition declares, and with `ToolFailedError` if the tool fails
+ * otherwise.
  *
  * @category models
  */
@@ -79,7 +80,7 @@ export type ToolCall<T> = <R = never>(
   ...given: Given<Tool.Parameters<T>, readonly [options?: CallOptions<R>]>
 ) => Effect.Effect<
   Tool.Success<T>,
-  Tool.Failure<T> | ToolFailed | InvalidArguments | UnexpectedResult | CallError,
+  Tool.Failure<T> | ToolFailedError | InvalidArgumentsError | UnexpectedResultError | CallError,
   R | Tool.ParametersEncodingServices<T> | Tool.ResultDecodingServices<T>
 >
 
@@ -108,19 +109,19 @@ export interface TemplateRead<Parameters extends Schema.Struct.Fields, Content> 
     ...given: Given<Schema.Struct.Type<Parameters>, readonly [options?: CallOptions<R>]>
   ): Effect.Effect<
     ContentOf<Content>,
-    InvalidArguments | ReadError<Content>,
+    InvalidArgumentsError | ReadError<Content>,
     R | Schema.Struct.EncodingServices<Parameters> | ContentServices<Content>
   >
   /** Returns the URI under which the server has the resource. */
   readonly uri: (
     ...given: Given<Schema.Struct.Type<Parameters>, readonly []>
-  ) => Effect.Effect<string, InvalidArguments, Schema.Struct.EncodingServices<Parameters>>
+  ) => Effect.Effect<string, InvalidArgumentsError, Schema.Struct.EncodingServices<Parameters>>
   /** Streams the contents: those now, and those after each update. */
   readonly watch: (
     ...given: Given<Schema.Struct.Type<Parameters>, readonly []>
   ) => Stream.Stream<
     ContentOf<Content>,
-    InvalidArguments | ReadError<Content>,
+    InvalidArgumentsError | ReadError<Content>,
     Schema.Struct.EncodingServices<Parameters> | ContentServices<Content>
   >
   readonly complete: Complete<Parameters>
@@ -136,7 +137,7 @@ export interface PromptGet<Arguments extends Schema.Struct.Fields> {
     ...given: Given<Schema.Struct.Type<Arguments>, readonly [options?: CallOptions<R>]>
   ): Effect.Effect<
     Prompt.GetPromptResult,
-    InvalidArguments | CallError,
+    InvalidArgumentsError | CallError,
     R | Schema.Struct.EncodingServices<Arguments>
   >
   readonly complete: Complete<Arguments>
@@ -212,7 +213,7 @@ const namingOf = ({ prefix = [], ...options }: Options): McpMount.Naming =>
  * )
  *
  * const info = { name: "example", version: "1.0.0" }
- * const target = McpTarget.transport(McpServer.layerInProcess(TasksLive, { info }))
+ * const target = McpTarget.transport(McpServer.layerMemory(TasksLive, { info }))
  *
  * export const years = Effect.gen(function*() {
  *   const client = yield* McpClient.make(target, { info })
@@ -261,7 +262,7 @@ export const make = (client: TypedGroup.Client): Of => {
  *   const session = yield* ClientSession.ClientSession
  *   const now = yield* McpTypedClient.ofSession(session, Clock).tools.now()
  *   return now.getUTCFullYear()
- * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(ClockLive, { info }))))
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerMemory(ClockLive, { info }))))
  * // => 1970
  * ```
  *

@@ -13,7 +13,7 @@ import * as Data from "effect/Data"
  * ```ts
  * import { TypedCallError } from "@effect-mcp/client"
  *
- * const error = new TypedCallError.InvalidArguments({
+ * const error = new TypedCallError.InvalidArgumentsError({
  *   member: "the tool \"add\"",
  *   problem: "not an integer"
  * })
@@ -24,7 +24,7 @@ import * as Data from "effect/Data"
  *
  * @category errors
  */
-export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
+export class InvalidArgumentsError extends Data.TaggedError("InvalidArgumentsError")<{
   readonly member: string
   readonly problem: string
 }> {
@@ -43,7 +43,7 @@ export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
  * ```ts
  * import { TypedCallError } from "@effect-mcp/client"
  *
- * const error = new TypedCallError.UnexpectedResult({
+ * const error = new TypedCallError.UnexpectedResultError({
  *   member: "the tool \"add\"",
  *   problem: "Expected number",
  *   result: { content: [] }
@@ -55,7 +55,7 @@ export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
  *
  * @category errors
  */
-export class UnexpectedResult extends Data.TaggedError("UnexpectedResult")<{
+export class UnexpectedResultError extends Data.TaggedError("UnexpectedResultError")<{
   readonly member: string
   readonly problem: string
   readonly result: unknown
@@ -77,7 +77,7 @@ const maxText = 1024
  * ```ts
  * import { TypedCallError } from "@effect-mcp/client"
  *
- * const failed = new TypedCallError.ToolFailed({
+ * const failed = new TypedCallError.ToolFailedError({
  *   tool: "add",
  *   result: { content: [{ type: "text", text: "the disk is full" }], isError: true }
  * })
@@ -88,7 +88,7 @@ const maxText = 1024
  *
  * @category errors
  */
-export class ToolFailed extends Data.TaggedError("ToolFailed")<{
+export class ToolFailedError extends Data.TaggedError("ToolFailedError")<{
   readonly tool: string
   readonly result: Tool.CallToolResult
 }> {

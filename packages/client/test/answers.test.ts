@@ -121,7 +121,7 @@ describe("the check of a form", () => {
 
   it("has an error with a short message, which is harmless for a terminal", () => {
     const problems = McpAnswers.check({ type: "object", properties, required: names }, {})
-    const { message } = new McpAnswers.InvalidAnswer({ server: "booking", problems })
+    const { message } = new McpAnswers.InvalidAnswerError({ server: "booking", problems })
     assert.match(message, /"\\u009b2J0" is missing; .*; and 1980 more$/)
     assert.isAtMost(message.length, 1000)
   })
@@ -187,12 +187,12 @@ describe.concurrent("answers", () => {
 
       it.effect("[ELI-07] values that do not fit the form fail before they are sent; the user can be asked again", () =>
         Effect.gen(function*() {
-          const failed: Array<McpAnswers.InvalidAnswer> = []
+          const failed: Array<McpAnswers.InvalidAnswerError> = []
           const text = yield* asking(book, {
             elicit: (question) =>
               Effect.catchTag(
                 McpAnswers.accept(question, { name: "", guests: 9, meal: "fish" }),
-                "InvalidAnswer",
+                "InvalidAnswerError",
                 (error) => {
                   failed.push(error)
                   return McpAnswers.accept(question, { name: "Ada", guests: 8 })

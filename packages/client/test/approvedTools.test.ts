@@ -78,7 +78,7 @@ describe("calls of approved tools", () => {
       yield* toolListChanged
       yield* Fiber.join(changed)
       const error = yield* Effect.flip(clients.callTool("files__read"))
-      assert.strictEqual(error._tag, "NoSuchName")
+      assert.strictEqual(error._tag, "NoSuchNameError")
       approved.add("read")
       assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
     }))
@@ -120,8 +120,8 @@ describe("calls of approved tools", () => {
       yield* Effect.yieldNow.pipe(Effect.repeat({ times: 50 }))
       for (const gate of gates) yield* Deferred.succeed(gate, undefined)
       assert.deepStrictEqual([(yield* Fiber.join(meanwhile))._tag, (yield* Fiber.join(afterwards))._tag], [
-        "NoSuchName",
-        "NoSuchName"
+        "NoSuchNameError",
+        "NoSuchNameError"
       ])
     }))
 
@@ -135,10 +135,10 @@ describe("calls of approved tools", () => {
       yield* settled
       files.state.description = "changed"
       yield* Effect.andThen(files.state.changed, settled)
-      assert.strictEqual((yield* Effect.flip(clients.callTool("files__read")))._tag, "NoSuchName")
+      assert.strictEqual((yield* Effect.flip(clients.callTool("files__read")))._tag, "NoSuchNameError")
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(listing)
-      assert.strictEqual((yield* Effect.flip(clients.callTool("files__read")))._tag, "NoSuchName")
+      assert.strictEqual((yield* Effect.flip(clients.callTool("files__read")))._tag, "NoSuchNameError")
       assert.deepStrictEqual(files.calls, [])
     }))
 
@@ -157,14 +157,14 @@ describe("calls of approved tools", () => {
       files.state.description = "changed"
       yield* Effect.andThen(files.state.changed, settled)
       yield* Deferred.succeed(gate, undefined)
-      assert.strictEqual((yield* Fiber.join(call))._tag, "NoSuchName")
+      assert.strictEqual((yield* Fiber.join(call))._tag, "NoSuchNameError")
 
       // From now on, the server reports a change before it returns each list.
       files.state.description = "approved"
       const flooding = oneTool({ afterList: Effect.suspend(() => Effect.andThen(flooding.state.changed, settled)) })
       const flooded = yield* McpClients.make({ flooding: flooding.target }, options)
       const error = yield* Effect.flip(flooded.callTool("flooding__read"))
-      assert.deepStrictEqual(error._tag === "NoSuchName" ? error.missing : error, ["flooding"])
+      assert.deepStrictEqual(error._tag === "NoSuchNameError" ? error.missing : error, ["flooding"])
       assert.deepStrictEqual([flooding.calls, files.calls], [[], ["approved"]])
       assert.isAtMost(flooding.state.lists, 8)
     }))
@@ -186,7 +186,7 @@ describe("calls of approved tools", () => {
         assert.strictEqual((yield* clients.status).files.status._tag, isClosing ? "Closing" : "Ready")
         const call = yield* Effect.forkScoped(Effect.flip(clients.callTool("files__read")))
         if (!isClosing) yield* Effect.forkScoped(close, { startImmediately: true })
-        assert.strictEqual((yield* Fiber.join(call))._tag, "NoSuchName")
+        assert.strictEqual((yield* Fiber.join(call))._tag, "NoSuchNameError")
         assert.deepStrictEqual(files.calls, ["approved"])
       })))
   }
@@ -214,7 +214,7 @@ describe("calls of approved tools", () => {
       const second = oneTool()
       second.state.description = "changed"
       yield* clients.add("files", second.target)
-      assert.strictEqual((yield* Effect.flip(clients.callTool("read")))._tag, "NoSuchName")
+      assert.strictEqual((yield* Effect.flip(clients.callTool("read")))._tag, "NoSuchNameError")
       assert.deepStrictEqual([...first.calls, ...second.calls], [])
       yield* clients.add("other", oneTool().target)
       assert.deepStrictEqual(namesOf(yield* clients.tools), ["read"])

@@ -22,7 +22,7 @@ const closable = Effect.fnUntraced(function*(isInstalled: boolean) {
   server.isInstalled = isInstalled
   const scope = yield* Scope.make()
   const client = yield* Scope.provide(
-    McpClient.make(server.target, { info, name: "notes", revisions: Revision.legacy, waitFor: "1 hour" }),
+    McpClient.make(server.target, { info, name: "notes", revisions: Revision.legacy, waitTimeout: "1 hour" }),
     scope
   )
   if (isInstalled) yield* client.session

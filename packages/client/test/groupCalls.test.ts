@@ -38,7 +38,7 @@ describe("calls by the names of a group", () => {
       const clients = yield* McpClients.make({ files: files.target }, { info })
       for (const name of ["files__raed", "flies__read", "read", "__read", ""]) {
         const error = yield* Effect.flip(clients.callTool(name))
-        assert.strictEqual(error._tag, "NoSuchName")
+        assert.strictEqual(error._tag, "NoSuchNameError")
         assert.strictEqual(error.message, `the group has no tool ${JSON.stringify(name)}; use a name that it lists`)
       }
       assert.strictEqual(files.state.lists, 1)
@@ -92,7 +92,7 @@ describe("calls by the names of a group", () => {
       assert.match(names.join(" "), /^files_read_[0-9a-f]{16} find mail_find_[0-9a-f]{16}$/)
       assert.strictEqual(text(yield* clients.callTool("find")), "files ran find")
       assert.strictEqual(text(yield* clients.callTool(names[2] ?? "")), "mail ran find")
-      assert.strictEqual((yield* Effect.flip(clients.callTool("files__delete")))._tag, "NoSuchName")
+      assert.strictEqual((yield* Effect.flip(clients.callTool("files__delete")))._tag, "NoSuchNameError")
       // The name stays with its tool.
       assert.deepStrictEqual(namesOf(yield* clients.tools), names)
     }))
@@ -100,7 +100,7 @@ describe("calls by the names of a group", () => {
   it.effect("of a tool that is listed twice, only the first definition counts, also if it is left out", () =>
     Effect.gen(function*() {
       const listed = (description: string): Tool.Tool => ({ ...tool("read"), description })
-      const server = McpTarget.transport(ServerSession.layerInProcess({
+      const server = McpTarget.transport(ServerSession.layerMemory({
         "tools/list": () => Effect.succeed({ tools: [listed("hostile"), listed("approved")] })
       }, { info }))
       const both = yield* McpClients.make({ files: server }, { info })
@@ -155,17 +155,17 @@ describe("calls by the names of a group", () => {
       yield* Effect.yieldNow.pipe(Effect.repeat({ times: 50 }))
       assert.deepStrictEqual(namesOf(yield* clients.tools), ["read"])
       assert.strictEqual(text(yield* clients.callTool("read")), "evil ran read")
-      assert.strictEqual((yield* Effect.flip(clients.callTool(read)))._tag, "NoSuchName")
+      assert.strictEqual((yield* Effect.flip(clients.callTool(read)))._tag, "NoSuchNameError")
     }))
 
   it.effect("a call whose name has to be learned from a list that does not end fails in its own time", () =>
     Effect.gen(function*() {
-      const endless = McpTarget.transport(ServerSession.layerInProcess({
+      const endless = McpTarget.transport(ServerSession.layerMemory({
         "tools/list": ({ cursor = "0" }) =>
           Effect.delay(Effect.succeed({ tools: [], nextCursor: String(Number(cursor) + 1) }), "1 second")
       }, { info }))
       const clients = yield* McpClients.make({ endless }, { info, listTimeout: "1 hour", healthCheck: false })
-      const limits = { timeout: "3 seconds", waitFor: "2 seconds" } as const
+      const limits = { timeout: "3 seconds", waitTimeout: "2 seconds" } as const
       const calling = yield* Effect.forkChild(Effect.flip(clients.callTool("endless__read", {}, limits)))
       yield* TestClock.adjust("2900 millis")
       assert.isUndefined(calling.pollUnsafe())
@@ -173,12 +173,12 @@ describe("calls by the names of a group", () => {
       assert.match((yield* Fiber.join(calling)).message, /tools\/call: timed out after 3000 ms/)
     }))
 
-  it.effect("a call waits for a server whose list was not read as long as its own waitFor says", () =>
+  it.effect("a call waits for a server whose list was not read as long as its own waitTimeout says", () =>
     Effect.gen(function*() {
-      const clients = yield* McpClients.make({ hanging }, { info, waitFor: "10 seconds" })
-      for (const [waitFor, millis] of [["300 millis", 300], ["30 seconds", 30_000]] as const) {
+      const clients = yield* McpClients.make({ hanging }, { info, waitTimeout: "10 seconds" })
+      for (const [waitTimeout, millis] of [["300 millis", 300], ["30 seconds", 30_000]] as const) {
         const calling = yield* Effect.forkChild(
-          Effect.flip(clients.callTool("hanging__read", {}, { waitFor, timeout: "1 second" }))
+          Effect.flip(clients.callTool("hanging__read", {}, { waitTimeout, timeout: "1 second" }))
         )
         yield* TestClock.adjust(millis - 1)
         assert.isUndefined(calling.pollUnsafe())
@@ -196,7 +196,7 @@ describe("calls by the names of a group", () => {
       const missing = (name: string) =>
         Effect.map(
           Effect.flip(clients.callTool(name)),
-          (error) => error._tag === "NoSuchName" ? error.missing : [error]
+          (error) => error._tag === "NoSuchNameError" ? error.missing : [error]
         )
       assert.deepStrictEqual(yield* missing("files__write"), [])
       assert.deepStrictEqual(yield* missing("gone__write"), [])

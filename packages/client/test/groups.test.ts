@@ -189,14 +189,14 @@ describe("a group of servers", () => {
       assert.strictEqual(text(yield* clients.callTool("mail__send")), "mail ran send")
       assert.strictEqual(yield* clients.find("mail"), client)
       const duplicate = yield* Effect.flip(Effect.scoped(clients.add("files", mail.target)))
-      assert.strictEqual(duplicate._tag, "DuplicateServer")
+      assert.strictEqual(duplicate._tag, "DuplicateServerError")
 
       const removed = yield* next()
       yield* Scope.close(scope, Exit.void)
       yield* Fiber.join(removed)
       assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
-      assert.strictEqual((yield* Effect.flip(clients.callTool("mail__send")))._tag, "NoSuchName")
-      assert.strictEqual((yield* Effect.flip(clients.find("mail")))._tag, "NoSuchServer")
+      assert.strictEqual((yield* Effect.flip(clients.callTool("mail__send")))._tag, "NoSuchNameError")
+      assert.strictEqual((yield* Effect.flip(clients.find("mail")))._tag, "NoSuchServerError")
       assert.deepStrictEqual(Object.keys(yield* clients.status), ["files"])
       assert.strictEqual(mail.state.closed, 1)
       // The name is free again.
@@ -314,8 +314,8 @@ describe("a group of servers", () => {
     Effect.gen(function*() {
       const clients = yield* McpClients.make({ hanging, other: hanging }, {
         info,
-        waitFor: "1 hour",
-        servers: { hanging: { waitFor: "1 second" } }
+        waitTimeout: "1 hour",
+        servers: { hanging: { waitTimeout: "1 second" } }
       })
       const calling = yield* Effect.forkChild(Effect.flip(clients.callTool("hanging__read")))
       const other = yield* Effect.forkChild(Effect.flip(clients.callTool("other__read")))
@@ -352,9 +352,9 @@ describe("a group of servers", () => {
       assert.deepStrictEqual(namesOf(yield* shared.tools), ["files__read"])
       const client: McpClient.McpClientShape = yield* shared.find("files")
       assert.notStrictEqual(client, own.client("files"))
-      assert.throws(() => shared.client("flies"), GroupError.NoSuchServer)
+      assert.throws(() => shared.client("flies"), GroupError.NoSuchServerError)
     }).pipe(Effect.provide(Layer.merge(
-      McpClients.layerOf(Servers, { files }, { info }),
+      McpClients.layerAs(Servers, { files }, { info }),
       McpClients.layer({ files }, { info })
     )))
   })

@@ -11,7 +11,7 @@ describe("the lists of a client", () => {
   for (const revision of [Revision.latestLegacy, Revision.latest]) {
     it.effect(`${revision}: a server with resources and without a list of templates has no templates`, () =>
       Effect.gen(function*() {
-        const server = ServerSession.layerInProcess({
+        const server = ServerSession.layerMemory({
           "resources/list": () => Effect.succeed({ resources: [{ uri: "note:///a", name: "a" }] }),
           "resources/read": ({ uri }) => Effect.succeed({ contents: [{ uri, text: "A" }] })
         }, { info })

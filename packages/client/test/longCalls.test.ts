@@ -40,9 +40,9 @@ for (const [era, revisions] of Object.entries(eras)) {
   })
 
   describe(era, () => {
-    it("a call that has run longer than waitFor is sent again after the loss of its session", () =>
+    it("a call that has run longer than waitTimeout is sent again after the loss of its session", () =>
       virtually(Effect.gen(function*() {
-        const { client, server } = yield* connect({ waitFor: "2 seconds" })
+        const { client, server } = yield* connect({ waitTimeout: "2 seconds" })
         const calling = yield* fork(client.callTool("slow", { key: "a", millis: 30_000 }, { repeat: true }))
         yield* Effect.sleep("20 seconds")
         yield* server.kill
@@ -52,7 +52,7 @@ for (const [era, revisions] of Object.entries(eras)) {
 
     it("the waits of a call for its server are counted together", () =>
       virtually(Effect.gen(function*() {
-        const { client, server } = yield* connect({ waitFor: "5 seconds", reconnect: Schedule.spaced("3 seconds") })
+        const { client, server } = yield* connect({ waitTimeout: "5 seconds", reconnect: Schedule.spaced("3 seconds") })
         const calling = yield* fork(Effect.flip(client.callTool("run", { key: "a" }, { repeat: true })))
         // Each kill costs a wait of three seconds.
         yield* Effect.sleep("20 seconds")

@@ -1,5 +1,5 @@
 /** The messages of errors: what happened, and what to do. */
-import { GroupError, McpAnswers, ServerStatus, ServerUnavailable, TypedCallError } from "@effect-mcp/client"
+import { GroupError, McpAnswers, ServerStatus, ServerUnavailableError, TypedCallError } from "@effect-mcp/client"
 import { Content, McpError } from "@effect-mcp/protocol"
 import { HandshakeError, RequestError } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
@@ -7,12 +7,12 @@ import { assert, it } from "@effect/vitest"
 it("each error of a name and of a typed call says what to do", () => {
   const member = "the tool \"add\""
   assert.deepStrictEqual([
-    new GroupError.NoSuchServer({ server: "flies", servers: ["files", "mail"] }).message,
-    new GroupError.NoSuchServer({ server: "flies", servers: [] }).message,
-    new GroupError.NoSuchName({ kind: "tool", name: "files__raed", missing: [] }).message,
-    new GroupError.NoSuchName({ kind: "prompt", name: "paln", missing: ["files", "mail"] }).message,
-    new TypedCallError.InvalidArguments({ member, problem: "Expected an integer" }).message,
-    new TypedCallError.UnexpectedResult({ member, problem: "Expected number", result: {} }).message
+    new GroupError.NoSuchServerError({ server: "flies", servers: ["files", "mail"] }).message,
+    new GroupError.NoSuchServerError({ server: "flies", servers: [] }).message,
+    new GroupError.NoSuchNameError({ kind: "tool", name: "files__raed", missing: [] }).message,
+    new GroupError.NoSuchNameError({ kind: "prompt", name: "paln", missing: ["files", "mail"] }).message,
+    new TypedCallError.InvalidArgumentsError({ member, problem: "Expected an integer" }).message,
+    new TypedCallError.UnexpectedResultError({ member, problem: "Expected number", result: {} }).message
   ], [
     "the group has no server \"flies\"; its servers are: files, mail",
     "the group has no server \"flies\"; it has no servers, so add this one first",
@@ -42,7 +42,7 @@ it("text of a server in an error or a status controls no terminal, and has a bou
     down({ _tag: "Ended", reason: { _tag: "PeerEnded", exit } }, exit.stderr),
     down({ _tag: "HealthCheckFailed", error: failed }),
     down({ _tag: "TargetFailed", cause: hostile }, [hostile]),
-    new ServerUnavailable.ServerUnavailable({
+    new ServerUnavailableError.ServerUnavailableError({
       server: "files",
       status: {
         _tag: "Down",
@@ -53,16 +53,16 @@ it("text of a server in an error or a status controls no terminal, and has a bou
       },
       waitedMillis: 1
     }).message,
-    new McpAnswers.InvalidAnswer({
+    new McpAnswers.InvalidAnswerError({
       server: "files",
       problems: Array.from({ length: 50_000 }, () => ({ field: "\u{9b}", problem: hostile }))
     }).message,
-    new GroupError.NoSuchServer({ server: hostile, servers: [hostile] }).message,
-    new GroupError.NoSuchName({ kind: "tool", name: hostile, missing: [hostile] }).message,
-    new GroupError.DuplicateServer({ server: hostile }).message,
-    new TypedCallError.InvalidArguments({ member: "the tool", problem: hostile }).message,
-    new TypedCallError.UnexpectedResult({ member: "the tool", problem: hostile, result: {} }).message,
-    new TypedCallError.ToolFailed({ tool: hostile, result: { content: [Content.text(hostile)] } }).message
+    new GroupError.NoSuchServerError({ server: hostile, servers: [hostile] }).message,
+    new GroupError.NoSuchNameError({ kind: "tool", name: hostile, missing: [hostile] }).message,
+    new GroupError.DuplicateServerError({ server: hostile }).message,
+    new TypedCallError.InvalidArgumentsError({ member: "the tool", problem: hostile }).message,
+    new TypedCallError.UnexpectedResultError({ member: "the tool", problem: hostile, result: {} }).message,
+    new TypedCallError.ToolFailedError({ tool: hostile, result: { content: [Content.text(hostile)] } }).message
   ]
   for (const text of texts) {
     assert.isBelow(text.length, 4_500)

@@ -1,6 +1,6 @@
 /** The numbers and durations of a client's options, which are checked when it is created. */
 import { McpClient, McpClients, McpTarget } from "@effect-mcp/client"
-import { InvalidOption } from "@effect-mcp/session"
+import { InvalidOptionError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ const defectOf = (make: Effect.Effect<unknown, never, Scope.Scope>): unknown => 
 
 const wrong: ReadonlyArray<readonly [string, Partial<McpClients.Options>]> = [
   ["steadyAfter", { steadyAfter: -1 }],
-  ["waitFor", { waitFor: Number.NaN }],
+  ["waitTimeout", { waitTimeout: Number.NaN }],
   ["maxMembers", { maxMembers: 0.5 }],
   ["maxCharacters", { maxCharacters: -1 }],
   ["listTimeout", { listTimeout: Number.NaN }],
@@ -36,7 +36,7 @@ describe("an option that makes no sense", () => {
       ]
       for (const make of makes) {
         const defect = defectOf(make)
-        assert(defect instanceof InvalidOption.InvalidOption, String(defect))
+        assert(defect instanceof InvalidOptionError.InvalidOptionError, String(defect))
         assert.strictEqual(defect.option, name)
       }
     })
@@ -44,7 +44,7 @@ describe("an option that makes no sense", () => {
 
   it("listWaitTimeout: the group is not created", () => {
     const defect = defectOf(McpClients.make({}, { info, listWaitTimeout: Number.NaN }))
-    assert(defect instanceof InvalidOption.InvalidOption, String(defect))
+    assert(defect instanceof InvalidOptionError.InvalidOptionError, String(defect))
     assert.strictEqual(defect.option, "listWaitTimeout")
   })
 

@@ -71,14 +71,14 @@ describe("a problem that waiting does not solve", () => {
         const port = yield* freePort
         yield* answering(port, 401)
         const warnings = yield* warningsOf(Effect.scoped(Effect.gen(function*() {
-          const client = yield* McpClient.make(target(port), { ...options, name: "x", waitFor: "1 minute" })
+          const client = yield* McpClient.make(target(port), { ...options, name: "x", waitTimeout: "1 minute" })
           // The first one waits for the first attempt. The last one is made after several.
           const first = yield* Effect.flip(client.callTool("x"))
           yield* attempts(client, 9)
           const last = yield* Effect.flip(client.callTool("x"))
           for (const error of [first, last]) {
-            assert.strictEqual(error._tag, "ServerUnavailable")
-            assert.isBelow(error._tag === "ServerUnavailable" ? error.waitedMillis : Infinity, 20_000)
+            assert.strictEqual(error._tag, "ServerUnavailableError")
+            assert.isBelow(error._tag === "ServerUnavailableError" ? error.waitedMillis : Infinity, 20_000)
             assert.match(error.message, /; correct the cause$/)
             assert.notInclude(error.message, "s3cr3t")
             if (!name.includes("authentication")) continue
@@ -95,7 +95,7 @@ describe("a problem that waiting does not solve", () => {
       const port = yield* freePort
       yield* answering(port, 404)
       for (const target of [McpTarget.url, httpSse]) {
-        const client = yield* McpClient.make(target(withQuery(port)), { ...options, waitFor: "300 millis" })
+        const client = yield* McpClient.make(target(withQuery(port)), { ...options, waitTimeout: "300 millis" })
         yield* attempts(client, 1)
         const { message } = yield* Effect.flip(client.callTool("x"))
         assert.include(message, `the server at http://127.0.0.1:${port}/mcp rejected the message with status 404`)
@@ -130,7 +130,7 @@ describe("a problem that waiting does not solve", () => {
   it.live("calls work after a server accepts the client", () =>
     Effect.gen(function*() {
       const port = yield* freePort
-      const client = yield* McpClient.make(McpTarget.url(withQuery(port)), { ...options, waitFor: "1 minute" })
+      const client = yield* McpClient.make(McpTarget.url(withQuery(port)), { ...options, waitTimeout: "1 minute" })
       yield* Effect.scoped(Effect.gen(function*() {
         yield* answering(port, 401)
         const { message } = yield* Effect.flip(client.callTool("x"))

@@ -77,13 +77,13 @@ describe("the default schedule", () => {
 
   it("fails no call before its time, and each then", () =>
     virtually(Effect.gen(function*() {
-      const { client } = yield* missing({ waitFor: "1 minute" })
-      const waited = (waitFor?: string) =>
+      const { client } = yield* missing({ waitTimeout: "1 minute" })
+      const waited = (waitTimeout?: string) =>
         Effect.gen(function*() {
           const began = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-          const options = waitFor === undefined ? {} : { waitFor: "5 seconds" } as const
+          const options = waitTimeout === undefined ? {} : { waitTimeout: "5 seconds" } as const
           const error = yield* Effect.flip(client.callTool("x", {}, options))
-          assert.strictEqual(error._tag, "ServerUnavailable")
+          assert.strictEqual(error._tag, "ServerUnavailableError")
           return (yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - began
         })
       assert.deepStrictEqual(
@@ -136,7 +136,7 @@ describe("a schedule of the program", () => {
     virtually(Effect.gen(function*() {
       const { client, server } = yield* missing({
         reconnect: Schedule.upTo(Schedule.spaced("1 second"), { times: 2 }),
-        waitFor: "1 hour"
+        waitTimeout: "1 hour"
       })
       const error = yield* Effect.flip(client.callTool("x"))
       assert.include(error.message, "down after 3 attempts")
@@ -152,7 +152,7 @@ describe("a schedule of the program", () => {
       server.isInstalled = true
       yield* Effect.sleep("2 hours")
       const later = yield* Effect.flip(client.callTool("x"))
-      assert.strictEqual(later._tag === "ServerUnavailable" ? later.waitedMillis : undefined, 0)
+      assert.strictEqual(later._tag === "ServerUnavailableError" ? later.waitedMillis : undefined, 0)
       assert.strictEqual(server.processes(), 0)
     })))
 

@@ -86,7 +86,7 @@ describe("a log message of a server", () => {
     Effect.gen(function*() {
       const level = "info"
       const server = (name: string) =>
-        McpTarget.transport(ServerSession.layerInProcess({
+        McpTarget.transport(ServerSession.layerMemory({
           "tools/call": () =>
             Effect.gen(function*() {
               const { log } = yield* RequestContext.RequestContext
@@ -118,7 +118,7 @@ describe("a log message of a server", () => {
 
   it.live("has the name of its server", () =>
     Effect.gen(function*() {
-      const server = McpTarget.transport(ServerSession.layerInProcess({
+      const server = McpTarget.transport(ServerSession.layerMemory({
         "tools/call": () =>
           Effect.gen(function*() {
             const { log } = yield* RequestContext.RequestContext

@@ -58,7 +58,7 @@ describe("the log level", () => {
     virtually(Effect.gen(function*() {
       const { handlers, set } = levels((process) => process === 1)
       const server = SimulatedServer.make({ handlers })
-      const client = yield* connect(server, { waitFor: "20 seconds" })
+      const client = yield* connect(server, { waitTimeout: "20 seconds" })
       yield* client.session
       yield* client.setLogLevel("error")
       yield* server.kill

@@ -77,8 +77,8 @@ describe("a group in a simulation", () => {
     () =>
       Effect.gen(function*() {
         const error = yield* Effect.flip(Simulation.check(simulation(false)))
-        assert.strictEqual(error._tag, "ConversationFailed")
-        if (error._tag !== "ConversationFailed") return
+        assert.strictEqual(error._tag, "ConversationFailedError")
+        if (error._tag !== "ConversationFailedError") return
         assert.strictEqual(error.law, "the model explains every result")
         assert.isAtMost(error.steps.filter((step) => step.startsWith("client ")).length, 2, error.report)
       }),
@@ -108,7 +108,7 @@ describe("a group in a simulation", () => {
             ask: command({
               run: ({ client }) => {
                 const { ask } = McpTypedClient.ofSession(client, Bookings).tools
-                return isExpected ? Effect.catchTag(ask(), "ToolFailed", () => Effect.succeed(true)) : ask()
+                return isExpected ? Effect.catchTag(ask(), "ToolFailedError", () => Effect.succeed(true)) : ask()
               },
               check: ({ result }) => result
             })
@@ -122,7 +122,7 @@ describe("a group in a simulation", () => {
 
 it.live("a group in a TestSession has its messages, and typed calls", () =>
   Effect.gen(function*() {
-    const { client, sent } = yield* TestSession.make(yield* McpServer.sessionlessHandlers(live(true)))
+    const { client, sent } = yield* TestSession.make(yield* McpServer.makeStatelessHandlers(live(true)))
     const { book } = McpTypedClient.ofSession(client, Bookings).tools
     assert.strictEqual(yield* book({ seat: "1A" }), 1)
     assert.deepStrictEqual(yield* Effect.flip(book({ seat: "1A" })), new SeatTaken({ seat: "1A" }))

@@ -53,15 +53,15 @@ describe.concurrent("a supervised client", () => {
       assert.include(down.value.stderr.join("\n"), "the server ends")
     }))
 
-  it.live("a server that ends before the handshake fails calls after waitFor, and says why", () =>
+  it.live("a server that ends before the handshake fails calls after waitTimeout, and says why", () =>
     Effect.gen(function*() {
       const client = yield* McpClient.make(McpTarget.command("/bin/false"), {
         info,
         ...quick,
-        waitFor: "300 millis"
+        waitTimeout: "300 millis"
       })
       const error = yield* Effect.flip(client.callTool("x"))
-      assert.strictEqual(error._tag, "ServerUnavailable")
+      assert.strictEqual(error._tag, "ServerUnavailableError")
       assert.match(error.message, /the server "\/bin\/false" is not available: .*the call waited 300 ms/)
     }))
 

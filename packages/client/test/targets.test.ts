@@ -11,7 +11,7 @@ const problemOf = (url: string, options?: McpTarget.UrlOptions): string => {
   try {
     return McpTarget.url(url, options).description
   } catch (error) {
-    return error instanceof McpTarget.InvalidUrl ? error.problem : assert.fail(`a defect: ${String(error)}`)
+    return error instanceof McpTarget.InvalidUrlError ? error.problem : assert.fail(`a defect: ${String(error)}`)
   }
 }
 
@@ -49,7 +49,7 @@ describe("the description of a command", () => {
       const words = ServerStatus.describe(Option.getOrThrow(status))
       assert.include(words, "/no/such/node")
       assert.notInclude(words, "s3cr3t")
-      const error = yield* Effect.flip(client.callTool("read", {}, { waitFor: 0 }))
+      const error = yield* Effect.flip(client.callTool("read", {}, { waitTimeout: 0 }))
       assert.include(error.message, "/no/such/node notes.mjs (1 more argument)")
       assert.notInclude(error.message, "s3cr3t")
     }))
@@ -75,7 +75,7 @@ describe("the error of a URL that leads to no server", () => {
         McpTarget.url(url)
         assert.fail("the URL is accepted")
       } catch (error) {
-        if (!(error instanceof McpTarget.InvalidUrl)) throw error
+        if (!(error instanceof McpTarget.InvalidUrlError)) throw error
         assert.strictEqual(error.url, shown)
         assert.include(error.message, problem)
         assert.notInclude(inspect(error), "s3cr3t")

@@ -15,7 +15,7 @@ describe("a tool that runs as a task only", () => {
   const server = (hasTasks: boolean) =>
     Layer.unwrap(Effect.gen(function*() {
       const tasks = yield* ServerTasks.make({ tools: { work: "required" } })
-      return ServerSession.layerInProcess({
+      return ServerSession.layerMemory({
         "tools/list": () =>
           Effect.succeed({
             tools: [

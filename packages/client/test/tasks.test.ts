@@ -1,6 +1,6 @@
 /** The tasks of a supervised client, over restarts of its server and of itself. */
 import { McpClient, McpTarget, TaskIds } from "@effect-mcp/client"
-import * as KeyValueTaskIds from "@effect-mcp/client/KeyValueTaskIds"
+import * as TaskIdsKeyValue from "@effect-mcp/client/TaskIdsKeyValue"
 import { McpError, TaskExtension, type Tool } from "@effect-mcp/protocol"
 import { type Handlers, ServerSession } from "@effect-mcp/session"
 import { ServerTasks, TaskStore } from "@effect-mcp/tasks"
@@ -39,7 +39,7 @@ const clientOf = Effect.fnUntraced(function*(database: string, revision: "2025-1
       revisions: [revision],
       capabilities: { extensions: { [TaskExtension.name]: {} } },
       reconnect: Schedule.spaced("50 millis"),
-      waitFor: "1 minute",
+      waitTimeout: "1 minute",
       handlers: {
         "elicitation/create": ({ message }) =>
           Effect.sync(() => {
@@ -84,7 +84,7 @@ for (const revision of ["2025-11-25", "2026-07-28"] as const) {
       Effect.gen(function*() {
         const directory = yield* temporaryDirectory
         const database = path.join(directory, "tasks.db")
-        const ids = KeyValueTaskIds.layer.pipe(
+        const ids = TaskIdsKeyValue.layer.pipe(
           Layer.provide(KeyValueStore.layerFileSystem(path.join(directory, "ids"))),
           Layer.provide([NodeFileSystem.layer, NodePath.layer])
         )
@@ -133,7 +133,7 @@ const connected = Effect.fnUntraced(function*(
     TaskStore.TaskStore,
     store
   )
-  const client = McpClient.make(McpTarget.transport(ServerSession.layerInProcess(handlers, { info, tasks })), {
+  const client = McpClient.make(McpTarget.transport(ServerSession.layerMemory(handlers, { info, tasks })), {
     info,
     name: "work",
     healthCheck: false,
@@ -236,7 +236,7 @@ describe("the tasks of a supervised client", () => {
 describe("a store of ids", () => {
   const stores = {
     "in memory": TaskIds.layerMemory,
-    "over KeyValueStore": KeyValueTaskIds.layer.pipe(Layer.provide(KeyValueStore.layerMemory))
+    "over KeyValueStore": TaskIdsKeyValue.layer.pipe(Layer.provide(KeyValueStore.layerMemory))
   }
   for (const [name, store] of Object.entries(stores)) {
     it.effect(`${name} keeps the newest 1,000 of each server`, () =>
@@ -272,5 +272,5 @@ describe("a store of ids", () => {
       // A process that dies in a write may leave an empty value, which has no ids to lose.
       yield* store.set("mcp-tasks-s", "")
       assert.deepStrictEqual(yield* ids.list("s"), [])
-    }).pipe(Effect.provide(Layer.provideMerge(KeyValueTaskIds.layer, KeyValueStore.layerMemory))))
+    }).pipe(Effect.provide(Layer.provideMerge(TaskIdsKeyValue.layer, KeyValueStore.layerMemory))))
 })

@@ -1,5 +1,5 @@
 /** Remote tools of two servers in the hands of a language model that follows a script. */
-import { type GroupList, McpClients, McpTarget, ServerUnavailable } from "@effect-mcp/client"
+import { type GroupList, McpClients, McpTarget, ServerUnavailableError } from "@effect-mcp/client"
 import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
 import { Content, ExactJson, McpError, type MethodTable } from "@effect-mcp/protocol"
 import { RequestError, ServerSession } from "@effect-mcp/session"
@@ -28,7 +28,7 @@ const pictureOf = (width: number, height: number) =>
 
 const picture = pictureOf(1, 1)
 
-const weather = ServerSession.layerInProcess({
+const weather = ServerSession.layerMemory({
   "tools/list": () =>
     Effect.succeed({
       tools: [
@@ -60,7 +60,7 @@ const weather = ServerSession.layerInProcess({
     )
 }, { info: { name: "weather", version: "1.0.0" } })
 
-const mail = ServerSession.layerInProcess({
+const mail = ServerSession.layerMemory({
   "tools/list": () => Effect.succeed({ tools: [{ name: "send", inputSchema: { type: "object" } }] }),
   "tools/call": ({ arguments: input }) =>
     Effect.succeed({ content: [Content.text(`sent to ${String(input?.["to"])}`)] })
@@ -318,7 +318,7 @@ describe("a toolkit of remote tools", () => {
       const unknown = yield* received({ content: [], structuredContent: { deep: nested(50_000) } })
       assert.deepStrictEqual(
         unknown.result,
-        new McpRemoteToolkit.ToolOutcomeUnknown({
+        new McpRemoteToolkit.ToolOutcomeUnknownError({
           server: "server",
           tool: "server__a",
           reason: "InvalidResult",
@@ -329,7 +329,7 @@ describe("a toolkit of remote tools", () => {
       const failed = yield* received({ content: [], structuredContent: { deep: nested(50_000) }, isError: true })
       assert.deepStrictEqual(
         failed.result,
-        new McpRemoteToolkit.RemoteToolFailed({ server: "server", tool: "server__a", message: "" })
+        new McpRemoteToolkit.RemoteToolFailedError({ server: "server", tool: "server__a", message: "" })
       )
       assert.isFalse((yield* received({ content: [], structuredContent: { deep: nested(500) } })).isFailure)
     }))
@@ -388,7 +388,7 @@ describe("a toolkit of remote tools", () => {
       const { toolResults: [failed] } = yield* LanguageModel.generateText({ prompt: "", toolkit }).pipe(
         Effect.provide(modelOf([["server__a", {}]]).layer)
       )
-      const message = failed?.result instanceof McpRemoteToolkit.ToolNotCalled ? failed.result.message : ""
+      const message = failed?.result instanceof McpRemoteToolkit.ToolNotCalledError ? failed.result.message : ""
       assert.isTrue(message.startsWith("tools/call: the peer replied with error 1: \\u{1b}[2Jaaa"))
       assert.strictEqual(message.length, 8_192)
     }))
@@ -403,7 +403,7 @@ describe("a toolkit of remote tools", () => {
         reason: { _tag: "PeerEnded", exit },
         isSent: true
       })
-      const down = new ServerUnavailable.ServerUnavailable({
+      const down = new ServerUnavailableError.ServerUnavailableError({
         server: "db",
         status: {
           _tag: "Down",
@@ -567,7 +567,7 @@ describe("a toolkit of remote tools", () => {
       assert.isTrue(failed?.isFailure)
       assert.deepStrictEqual(
         failed?.result,
-        new McpRemoteToolkit.RemoteToolFailed({
+        new McpRemoteToolkit.RemoteToolFailedError({
           server: "weather",
           tool: "weather__forecast",
           message: "there is no such city",
@@ -575,7 +575,7 @@ describe("a toolkit of remote tools", () => {
         })
       )
       assert.deepStrictEqual(failed?.encodedResult, {
-        _tag: "RemoteToolFailed",
+        _tag: "RemoteToolFailedError",
         server: "weather",
         tool: "weather__forecast",
         message: "there is no such city",
@@ -592,7 +592,7 @@ describe("a toolkit of remote tools", () => {
         toolkit: McpRemoteToolkit.make(clients, { failureMode: "error" })
       }).pipe(
         Effect.map(() => "no failure"),
-        Effect.catchTag("RemoteToolFailed", ({ message, server }) => Effect.succeed(`${server}: ${message}`)),
+        Effect.catchTag("RemoteToolFailedError", ({ message, server }) => Effect.succeed(`${server}: ${message}`)),
         Effect.provide(model.layer)
       )
       assert.strictEqual(message, "weather: there is no such city")
@@ -610,8 +610,10 @@ describe("a toolkit of remote tools", () => {
         Effect.provide(model.layer)
       )
       assert.deepStrictEqual(
-        toolResults.map(({ result }) => result instanceof McpRemoteToolkit.ToolNotCalled ? result.reason : "result"),
-        ["NoSuchName", "result"]
+        toolResults.map(({ result }) =>
+          result instanceof McpRemoteToolkit.ToolNotCalledError ? result.reason : "result"
+        ),
+        ["NoSuchNameError", "result"]
       )
     }))
 

@@ -83,12 +83,12 @@ const TasksLive = Tasks.toLayer(Effect.fnUntraced(function*(handlers) {
 const clientOf = (
   groups: Layer.Layer<never, never, McpServer.McpServer>,
   options: Partial<McpClient.Options> = {}
-) => McpClient.make(McpTarget.transport(McpServer.layerInProcess(groups, { info })), { info, ...options })
+) => McpClient.make(McpTarget.transport(McpServer.layerMemory(groups, { info })), { info, ...options })
 
 /** Makes a client of a server that is not of this library's groups, and returns what it returns. */
 const clientOfResult = (result: Protocol.CallToolResult, contents: ReadonlyArray<Resource.ResourceContents> = []) =>
   McpClient.make(
-    McpTarget.transport(ServerSession.layerInProcess({
+    McpTarget.transport(ServerSession.layerMemory({
       "tools/call": () => Effect.succeed(result),
       "resources/read": () => Effect.succeed({ contents })
     }, { info })),
@@ -122,12 +122,12 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
       assert.instanceOf(yield* Effect.flip(tools.get({ id: 7 })), NoSuchTask)
     }).pipe(Effect.scoped))
 
-  it.effect("fails with ToolFailed and its text if a tool fails otherwise", () =>
+  it.effect("fails with ToolFailedError and its text if a tool fails otherwise", () =>
     Effect.gen(function*() {
       const { tools } = (yield* connect).of(Tasks)
       const error = yield* Effect.flip(tools.raw({ id: "one" }))
       assert.strictEqual(
-        error._tag === "ToolFailed" ? error.text : error._tag,
+        error._tag === "ToolFailedError" ? error.text : error._tag,
         "Invalid arguments for the tool \"raw\": the arguments: must be integer at [\"id\"]"
       )
       assert.strictEqual(
@@ -157,13 +157,13 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
     Effect.gen(function*() {
       const { templates, tools } = (yield* connect).of(Tasks)
       const error = yield* Effect.flip(tools.get({ id: 1.5 }))
-      assert.strictEqual(error._tag, "InvalidArguments")
+      assert.strictEqual(error._tag, "InvalidArgumentsError")
       assert.include(
         error.message,
         "the arguments of the tool \"get\" were not sent; correct what does not fit its definition: "
       )
       assert.include(error.message, "[\"id\"]")
-      assert.strictEqual((yield* Effect.flip(templates.task({ id: Number.NaN })))._tag, "InvalidArguments")
+      assert.strictEqual((yield* Effect.flip(templates.task({ id: Number.NaN })))._tag, "InvalidArgumentsError")
     }).pipe(Effect.scoped))
 
   it.effect("reads resources by their schemas, and those without one as they are", () =>
@@ -193,7 +193,7 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
       const { templates } = (yield* connect).of(Tasks)
       assert.deepStrictEqual(textOf(yield* templates.file({ path: "a b" })), ["a b"])
       const error = yield* Effect.flip(templates.file({ path: "a%20b" }))
-      assert.strictEqual(error._tag, "InvalidArguments")
+      assert.strictEqual(error._tag, "InvalidArgumentsError")
       assert.strictEqual(
         error.message,
         "the arguments of the template \"file\" were not sent; correct what does not fit its definition: " +
@@ -337,7 +337,7 @@ describe("a client typed by a group", () => {
         assert.strictEqual(yield* tools.count(), 3)
       }).pipe(Effect.scoped))
 
-    it.effect("fails with UnexpectedResult if a result does not fit the definition", () =>
+    it.effect("fails with UnexpectedResultError if a result does not fit the definition", () =>
       Effect.gen(function*() {
         const results: ReadonlyArray<Protocol.CallToolResult> = [
           { content: [Content.text("many")] },
@@ -352,7 +352,7 @@ describe("a client typed by a group", () => {
         for (const result of results) {
           const { tools } = (yield* clientOfResult(result)).of(Numbers)
           const error = yield* Effect.flip(tools.count())
-          assert.instanceOf(error, TypedCallError.UnexpectedResult)
+          assert.instanceOf(error, TypedCallError.UnexpectedResultError)
           assert.include(
             error.message,
             "the result of the tool \"count\" does not fit its definition; update it to that of the server: "
@@ -360,15 +360,15 @@ describe("a client typed by a group", () => {
         }
       }).pipe(Effect.scoped))
 
-    it.effect("fails with ToolFailed if a tool fails, and its definition has no failure", () =>
+    it.effect("fails with ToolFailedError if a tool fails, and its definition has no failure", () =>
       Effect.gen(function*() {
         const result = { content: [Content.text("no")], isError: true, _meta: { [McpTool.failureKey]: 1 } }
         const { tools } = (yield* clientOfResult(result)).of(Numbers)
         const error = yield* Effect.flip(tools.sum())
-        assert.strictEqual(error._tag === "ToolFailed" ? error.text : error._tag, "no")
+        assert.strictEqual(error._tag === "ToolFailedError" ? error.text : error._tag, "no")
       }).pipe(Effect.scoped))
 
-    it.effect("fails with UnexpectedResult if a resource does not fit the definition", () =>
+    it.effect("fails with UnexpectedResultError if a resource does not fit the definition", () =>
       Effect.gen(function*() {
         const uri = "numbers://pi"
         const other = { uri: "numbers://e", text: "2.7" }
@@ -382,7 +382,7 @@ describe("a client typed by a group", () => {
         for (const contents of unfit) {
           const { resources } = (yield* clientOfResult({ content: [] }, contents)).of(Numbers)
           const error = yield* Effect.flip(resources.pi())
-          assert.strictEqual(error._tag, "UnexpectedResult")
+          assert.strictEqual(error._tag, "UnexpectedResultError")
           assert.include(
             error.message,
             "\"numbers://pi\" does not fit its definition; update it to that of the server: "
@@ -392,7 +392,7 @@ describe("a client typed by a group", () => {
         assert.strictEqual(yield* resources.pi(), 3.1)
       }).pipe(Effect.scoped))
 
-    it.effect("fails with UnexpectedResult, and not with a defect, if a result is nested deeply", () =>
+    it.effect("fails with UnexpectedResultError, and not with a defect, if a result is nested deeply", () =>
       Effect.gen(function*() {
         interface Nested {
           readonly of?: Nested
@@ -404,7 +404,7 @@ describe("a client typed by a group", () => {
         const depth = 100_000
         const text = `${"{\"of\":".repeat(depth)}{}${"}".repeat(depth)}`
         const { tools } = (yield* clientOfResult({ content: [Content.text(text)] })).of(group)
-        assert.strictEqual((yield* Effect.flip(tools.nest()))._tag, "UnexpectedResult")
+        assert.strictEqual((yield* Effect.flip(tools.nest()))._tag, "UnexpectedResultError")
       }).pipe(Effect.scoped))
   })
 

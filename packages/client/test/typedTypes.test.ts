@@ -52,11 +52,11 @@ declare const client: McpClient.McpClientShape
 
 type CallError = McpCall.CallError
 type ToolError =
-  | TypedCallError.ToolFailed
-  | TypedCallError.InvalidArguments
-  | TypedCallError.UnexpectedResult
+  | TypedCallError.ToolFailedError
+  | TypedCallError.InvalidArgumentsError
+  | TypedCallError.UnexpectedResultError
   | CallError
-type ReadError = TypedCallError.UnexpectedResult | CallError
+type ReadError = TypedCallError.UnexpectedResultError | CallError
 
 /** Has the functions of a client, none of which run. */
 const typed = (): McpTypedClient.McpTypedClient<(typeof Tasks)["members"][number]> => client.of(Tasks)
@@ -103,13 +103,13 @@ describe("a typed client", () => {
     const reads = () => {
       const { templates } = typed()
       expectTypeOf(templates.task({ owner: "ada", id: 1, since: new Date(0) })).toEqualTypeOf<
-        Effect.Effect<Task, TypedCallError.InvalidArguments | ReadError, Encoder>
+        Effect.Effect<Task, TypedCallError.InvalidArgumentsError | ReadError, Encoder>
       >()
       expectTypeOf(templates.file({ path: "a" })).toEqualTypeOf<
-        Effect.Effect<Resource.ReadResourceResult, TypedCallError.InvalidArguments | CallError>
+        Effect.Effect<Resource.ReadResourceResult, TypedCallError.InvalidArgumentsError | CallError>
       >()
       expectTypeOf(templates.task.uri({ owner: "ada", id: 1 })).toEqualTypeOf<
-        Effect.Effect<string, TypedCallError.InvalidArguments, Encoder>
+        Effect.Effect<string, TypedCallError.InvalidArgumentsError, Encoder>
       >()
       expectTypeOf(templates.task.complete("owner", "a", { id: "1" })).toEqualTypeOf<
         Effect.Effect<Completion.CompleteResult["completion"], CallError>
@@ -125,10 +125,10 @@ describe("a typed client", () => {
     const gets = () => {
       const { prompts } = typed()
       expectTypeOf(prompts.plan({ day: "monday", many: 3 })).toEqualTypeOf<
-        Effect.Effect<Prompt.GetPromptResult, TypedCallError.InvalidArguments | CallError>
+        Effect.Effect<Prompt.GetPromptResult, TypedCallError.InvalidArgumentsError | CallError>
       >()
       expectTypeOf(prompts.motto()).toEqualTypeOf<
-        Effect.Effect<Prompt.GetPromptResult, TypedCallError.InvalidArguments | CallError>
+        Effect.Effect<Prompt.GetPromptResult, TypedCallError.InvalidArgumentsError | CallError>
       >()
     }
     expectTypeOf(gets).returns.toEqualTypeOf<void>()

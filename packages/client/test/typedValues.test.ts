@@ -39,7 +39,7 @@ const changed = Effect.fnUntraced(function*(
       .tool("describe", ({ value }) => Effect.succeed(value))
       .tool("reject", ({ value }) => Effect.fail(value))
   )
-  const target = McpTarget.transport(McpServer.layerInProcess(live, { info }))
+  const target = McpTarget.transport(McpServer.layerMemory(live, { info }))
   const client = yield* McpClient.make(target, { info, revisions: [revision] })
   assert.strictEqual((yield* client.session).profile.revision, revision)
   const { tools } = client.of(group)

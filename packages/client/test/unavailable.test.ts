@@ -91,7 +91,7 @@ const untilDown = (client: McpClient.McpClientShape, attempts: number): Effect.E
 
 for (const transport of transports) {
   describe(`a server over ${transport}`, () => {
-    it.live("that never answers initialize keeps no call waiting longer than waitFor, and is tried again", () =>
+    it.live("that never answers initialize keeps no call waiting longer than waitTimeout, and is tried again", () =>
       Effect.gen(function*() {
         yield* leavingNothing(Effect.gen(function*() {
           const target = yield* silent(transport)
@@ -99,10 +99,10 @@ for (const transport of transports) {
             info,
             limits: { handshakeTimeout: "200 millis", discoverTimeout: "100 millis" },
             reconnect: Schedule.spaced("10 millis"),
-            waitFor: "100 millis"
+            waitTimeout: "100 millis"
           })
           const error = yield* Effect.flip(client.callTool("x"))
-          assert.strictEqual(error._tag, "ServerUnavailable")
+          assert.strictEqual(error._tag, "ServerUnavailableError")
           const status = yield* untilDown(client, 2)
           assert(status._tag === "Down")
           assert.strictEqual(status.problem._tag, "ConnectFailed")
@@ -117,7 +117,7 @@ for (const transport of transports) {
       Effect.gen(function*() {
         yield* leavingNothing(Effect.gen(function*() {
           const { connections, target } = yield* crashing(transport)
-          const client = yield* McpClient.make(target, { info, waitFor: "100 millis" })
+          const client = yield* McpClient.make(target, { info, waitTimeout: "100 millis" })
           const statuses = yield* Stream.runCollect(client.statuses.pipe(
             Stream.filter((status) => status._tag === "Down"),
             Stream.take(3)

@@ -11,7 +11,7 @@ import { freePort } from "../../../scripts/freePort.ts"
 
 const info = { name: "test", version: "1.0.0" }
 
-it.live("a call that cannot connect for waitFor fails as ServerUnavailable, and names the address", () =>
+it.live("a call that cannot connect for waitTimeout fails as ServerUnavailableError, and names the address", () =>
   Effect.gen(function*() {
     const port = yield* freePort
     const scope = yield* Scope.make()
@@ -28,11 +28,11 @@ it.live("a call that cannot connect for waitFor fails as ServerUnavailable, and 
     })
     yield* client.session
     yield* Scope.close(scope, Exit.void)
-    const error = yield* Effect.flip(client.callTool("x", {}, { waitFor: "500 millis" }))
-    assert.strictEqual(error._tag, "ServerUnavailable")
+    const error = yield* Effect.flip(client.callTool("x", {}, { waitTimeout: "500 millis" }))
+    assert.strictEqual(error._tag, "ServerUnavailableError")
     assert.include(error.message, `could not connect to http://127.0.0.1:${port}/mcp`)
     assert.include(error.message, "the call waited 500 ms")
     assert.notMatch(error.message, /attempt|is due/)
     // The session is open: the client does not connect again.
-    assert.strictEqual(error._tag === "ServerUnavailable" ? error.status._tag : undefined, "Ready")
+    assert.strictEqual(error._tag === "ServerUnavailableError" ? error.status._tag : undefined, "Ready")
   }))

@@ -34,7 +34,7 @@ const server = Layer.effectDiscard(announce).pipe(
   Layer.provide(Authentication.anonymous),
   // With this store, a client can resume a broken stream.
   Layer.provide(EventStore.layerMemory()),
-  Layer.provide(McpServer.host(groups, { info, revisions: Revisions.upTo(newest) }))
+  Layer.provide(McpServer.layerHost(groups, { info, revisions: Revisions.upTo(newest) }))
 )
 
 NodeRuntime.runMain(Layer.launch(server))

@@ -12,7 +12,7 @@ import { groups, info } from "../src/groups.ts"
 import * as Revisions from "../src/revisions.ts"
 
 const server = (newest: Revision.LegacyRevision = "2025-11-25") =>
-  McpServer.layerInProcess(groups, { info, revisions: Revisions.upTo(newest) })
+  McpServer.layerMemory(groups, { info, revisions: Revisions.upTo(newest) })
 
 /** The client of the suite's scenarios. */
 const withClient = (newest?: Revision.LegacyRevision) =>

@@ -24,7 +24,7 @@ const allTools = [
 
 /** Creates a server with tools, which records its requests. */
 const server = (received: Array<unknown>, toolNames: ReadonlyArray<string>, isError: boolean) =>
-  ServerSession.layerInProcess({
+  ServerSession.layerMemory({
     "tools/list": () =>
       Effect.sync(() => {
         received.push("tools/list")
@@ -87,7 +87,7 @@ describe("a client scenario", () => {
       Layer.suspend(() =>
         Layer.provide(
           Client.layer("2025-11-25"),
-          ServerSession.layerInProcess({}, { info: { name: "server", version: "0.1.0" } })
+          ServerSession.layerMemory({}, { info: { name: "server", version: "0.1.0" } })
         )
       )
     ))

@@ -80,15 +80,15 @@ const ProfileLive = Profile.toLayer((handlers) => handlers.resource("me", Effect
   .pipe(Layer.provide(UsersLive))
 
 /** The sessions: at most 500. The host closes a session that is idle for ten minutes. */
-const host = McpServer.host(Layer.merge(Tools.layer, ProfileLive), {
+const host = McpServer.layerHost(Layer.merge(Tools.layer, ProfileLive), {
   info: { name: "backend", version: "0.1.0" },
   sessions: { max: 500, idleTimeout: "10 minutes" }
 })
 
 const mcp = Layer.mergeAll(
-  StreamableHttpServer.layer("/mcp"),
+  StreamableHttpServer.layer(),
   HttpSseServer.layer(),
-  WebSocketServer.layer("/mcp/socket")
+  WebSocketServer.layer({ path: "/mcp/socket" })
 ).pipe(
   Layer.provide(Authentication.fromService(CurrentUser, ({ name }) => ({ id: name }))),
   // With this store, a client over Streamable HTTP can resume a broken stream.
@@ -129,7 +129,7 @@ export const layer = (port: number) =>
     Layer.provideMerge(HttpRouter.serve(routes, { disableLogger: true })),
     Layer.provideMerge(host),
     // Any sender that knows the session id of HTTP+SSE can act as the client, so traces must not show the id.
-    Layer.provide(HttpSseServer.layerRedacted),
+    Layer.provide(HttpSseServer.layerRedactedSessionParameter),
     Layer.provideMerge(NodeHttpServer.layerServer(() => createServer(), {
       port,
       host: "127.0.0.1",

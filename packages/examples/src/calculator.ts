@@ -40,7 +40,7 @@ const readOptions = () => {
 const options = readOptions()
 
 if (Object.keys(options).length === 0) {
-  McpServer.runStdio(Tools.layer, Tools.options)
+  McpServer.runMainStdio(Tools.layer, Tools.options)
 } else {
   const { main } = await import("./listeningCalculator.ts")
   main(options)

@@ -45,4 +45,4 @@ const files = McpDirectory.layer("files", { roots: readRoots(), refresh: "10 sec
   )
 )
 
-McpServer.runStdio(files, { info: { name: "files", version: "1.0.0" } })
+McpServer.runMainStdio(files, { info: { name: "files", version: "1.0.0" } })

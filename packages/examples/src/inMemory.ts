@@ -11,6 +11,6 @@ import * as Tools from "./tools.ts"
 export const layer = (
   log: (line: string) => void
 ): Layer.Layer<Transport.Transport, TransportError.TransportError> =>
-  McpServer.layerInProcess(Tools.layer, Tools.options).pipe(
+  McpServer.layerMemory(Tools.layer, Tools.options).pipe(
     Layer.provide(Logger.layer([Logger.make(({ message }) => log(String(message)))]))
   )

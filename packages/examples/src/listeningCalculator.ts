@@ -54,7 +54,7 @@ export const layer = ({ http, sse, unix, ws }: Addresses, onListening: OnListeni
       ? Layer.empty
       : Layer.tap(SocketServer.layerUnix({ path: unix }), () => onListening(`unix:${pathToFileURL(unix).pathname}`))
   ).pipe(
-    Layer.provide(McpServer.host(Tools.layer, Tools.options)),
+    Layer.provide(McpServer.layerHost(Tools.layer, Tools.options)),
     // Only programs of this machine can connect. The server accepts all of them.
     Layer.provide(Authentication.anonymous),
     // With this store, a client over Streamable HTTP can resume a broken stream.

@@ -17,4 +17,4 @@
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Notebook from "./notebook/server.ts"
 
-McpServer.runStdio(Notebook.layer, Notebook.options)
+McpServer.runMainStdio(Notebook.layer, Notebook.options)

@@ -227,7 +227,7 @@ const tokens = Authentication.layerBearer({
 const layer = (port: number, file: string) =>
   StreamableHttpServer.layerNode({ port }).pipe(
     Layer.tap((context) => Console.log(`listening at ${formatAddress(Context.get(context, HttpServer).address)}/mcp`)),
-    Layer.provide(McpServer.host(NotesLive, { info: { name: "notes", version: "0.1.0" } })),
+    Layer.provide(McpServer.layerHost(NotesLive, { info: { name: "notes", version: "0.1.0" } })),
     Layer.provide([tokens, UsersLive, Notes.layer(file)])
   )
 

@@ -12,7 +12,7 @@
  * `REPORTS` names another folder, and `SECONDS` the time of a chapter.
  */
 import { McpClient, McpTarget } from "@effect-mcp/client"
-import * as KeyValueTaskIds from "@effect-mcp/client/KeyValueTaskIds"
+import * as TaskIdsKeyValue from "@effect-mcp/client/TaskIdsKeyValue"
 import { type Implementation, TaskExtension } from "@effect-mcp/protocol"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
@@ -36,10 +36,10 @@ const client = McpClient.layer(
     path.join(folder, "reports.db"),
     seconds
   ]),
-  { name: "reports", info, capabilities: { extensions: { [TaskExtension.name]: {} } }, waitFor: "1 minute" }
+  { name: "reports", info, capabilities: { extensions: { [TaskExtension.name]: {} } }, waitTimeout: "1 minute" }
 )
 
-const ids = KeyValueTaskIds.layer.pipe(
+const ids = TaskIdsKeyValue.layer.pipe(
   Layer.provide(KeyValueStore.layerFileSystem(folder)),
   Layer.provide([NodeFileSystem.layer, NodePath.layer])
 )

@@ -51,7 +51,7 @@ const ReportsLive = Reports.toLayer((handlers) =>
 
 const store = Layer.orDie(TaskStoreSql.layer().pipe(Layer.provide(NodeSqlite.layer({ filename: database }))))
 
-McpServer.runStdio(Layer.merge(ReportsLive, store), {
+McpServer.runMainStdio(Layer.merge(ReportsLive, store), {
   info: { name: "reports", version: "1.0.0" },
   // A short lease, so that the next process goes on soon if this one was killed.
   tasks: { lease: "3 seconds", ttl: "1 day" }

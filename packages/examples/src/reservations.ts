@@ -22,14 +22,14 @@ const layer = Reservations.toLayer((handlers) =>
   handlers.tool("book", ({ to }) =>
     McpRequest.elicit(`Book a journey to ${to}?`, Confirmation).pipe(
       Effect.map(({ sure }) => sure ? `booked a journey to ${to}` : "booked nothing"),
-      Effect.catchTag("ElicitationDeclined", () => Effect.succeed("booked nothing")),
+      Effect.catchTag("ElicitationDeclinedError", () => Effect.succeed("booked nothing")),
       Effect.mapError(({ message }) => message)
     ))
 )
 
 const [first, ...others] = Revision.supported.filter((revision) => process.argv.slice(2).includes(revision))
 
-McpServer.runStdio(layer, {
+McpServer.runMainStdio(layer, {
   info: { name: "reservations", version: "0.1.0" },
   ...(first === undefined ? undefined : { revisions: [first, ...others] as const })
 })

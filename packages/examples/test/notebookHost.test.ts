@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Notebook from "../src/notebook/server.ts"
 
-const notebook = McpServer.host(Notebook.layer, Notebook.options)
+const notebook = McpServer.layerHost(Notebook.layer, Notebook.options)
 
 const info = { name: "reader", version: "1.0.0" }
 

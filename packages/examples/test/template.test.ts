@@ -56,7 +56,7 @@ const unused = [
   /\/ajv\//,
   /\/(?:undici|ws)\//,
   /\/packages\/(?:client|gateway|json-schema|testing)\//,
-  /\/packages\/session\/src\/(?:ClientSession|SessionHost|SessionlessServer)\.ts$/,
+  /\/packages\/session\/src\/(?:ClientSession|SessionHost|StatelessServer)\.ts$/,
   /\/packages\/session\/src\/internal\/(?:client|host)\//,
   /\/packages\/transport\/src\/(?:internal\/)?(?:Http|http|StreamableHttp|Unix|unix|WebSocket|websocket|StdioClient)/,
   /\/packages\/server\/src\/(?:McpDirectory|McpHttpApi|McpRpcGroup|McpToolkit)\.ts$/,

@@ -22,7 +22,7 @@ const withCalculator = (
         revisions: [revision],
         handlers: { "notifications/message": (message) => Effect.sync(() => logs.push(message)) }
       }),
-      McpServer.layerInProcess(Tools.layer, Tools.options)
+      McpServer.layerMemory(Tools.layer, Tools.options)
     )
   )
 

@@ -32,8 +32,8 @@ it.effect(
   () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(Simulation.check(wallet(false)))
-      assert.strictEqual(error._tag, "ConversationFailed")
-      if (error._tag !== "ConversationFailed") return
+      assert.strictEqual(error._tag, "ConversationFailedError")
+      if (error._tag !== "ConversationFailedError") return
       assert.strictEqual(error.law, "the model explains every result")
       const commands = error.steps.filter((step) => step.startsWith("client "))
       assert.isAtMost(commands.length, 4, error.report)

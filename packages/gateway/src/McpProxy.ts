@@ -7,7 +7,7 @@ import { GroupRegistration, GroupRuntime } from "@effect-mcp/server/internal"
 import type * as McpGroup from "@effect-mcp/server/McpGroup"
 import type * as McpMiddleware from "@effect-mcp/server/McpMiddleware"
 import { McpServer } from "@effect-mcp/server/McpServer"
-import * as CallbackContext from "@effect-mcp/session/CallbackContext"
+import * as ClientRequestContext from "@effect-mcp/session/ClientRequestContext"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import type * as HandshakeError from "@effect-mcp/session/HandshakeError"
@@ -135,7 +135,7 @@ const handlersFor = (
   { timeout = defaults.timeout }: Options
 ) => {
   const forward = <Name extends Askers.AskedMethod>(name: Name, params: MethodTable.ParamsOf<Name>) =>
-    Effect.flatMap(Effect.all([asker.decide, CallbackContext.CallbackContext]), ([ask, request]) => {
+    Effect.flatMap(Effect.all([asker.decide, ClientRequestContext.ClientRequestContext]), ([ask, request]) => {
       if (ask === undefined) {
         return Effect.fail(McpError.invalidRequest(
           `${name}: the proxy does not know which of its clients this request belongs to`
@@ -148,7 +148,7 @@ const handlersFor = (
       return Effect.catch(ask(name, params, options), RemoteErrors.failing(`client of ${id}`))
     })
   const { complete, log } = asker
-  const handlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
+  const handlers: Handlers.Handlers<"server", ClientRequestContext.ClientRequestContext> = {
     ...(capabilities.elicitation === undefined
       ? undefined
       : { "elicitation/create": (params) => forward("elicitation/create", params) }),
@@ -265,7 +265,7 @@ const register = Effect.fnUntraced(function*(
  *   sessions: "shared"
  * })
  *
- * export const gateway = McpServer.host(
+ * export const gateway = McpServer.layerHost(
  *   Layer.merge(McpMount.prefixed("weather", weather), McpMount.prefixed("files", files)),
  *   { info }
  * )
@@ -352,7 +352,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
  * const MottoLive = Motto.toLayer((handlers) => handlers.resource("motto", Effect.succeed("Festina lente")))
  * const info = { name: "example", version: "1.0.0" }
  *
- * const remote = Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, { info }))
+ * const remote = Layer.provide(ClientSession.layer({ info }), McpServer.layerMemory(MottoLive, { info }))
  * const proxy = Layer.provide(
  *   Layer.unwrap(Effect.map(ClientSession.ClientSession, (session) => McpProxy.fromSession("motto", session))),
  *   remote
@@ -361,7 +361,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
  * export const motto = Effect.gen(function*() {
  *   const session = yield* ClientSession.make({ info })
  *   return (yield* session.readResource("app://motto")).contents
- * }).pipe(Effect.scoped, Effect.provide(McpServer.layerInProcess(proxy, { info })))
+ * }).pipe(Effect.scoped, Effect.provide(McpServer.layerMemory(proxy, { info })))
  * // => [{ uri: "app://motto", text: "Festina lente" }]
  * ```
  *

@@ -51,7 +51,7 @@ describeForBothEras("a proxied server", ({ connect, serve }) => {
   it.live("reads URIs of a template that its proxy does not match", () =>
     Effect.gen(function*() {
       const uriTemplate = `app://a{?${variables(9)}}`
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "resources/list": () => Effect.succeed({ resources: [] }),
         "resources/templates/list": () => Effect.succeed({ resourceTemplates: [{ name: "a", uriTemplate }] }),
         "resources/read": ({ uri }) => Effect.succeed({ contents: [{ uri, text: "read" }] })

@@ -1,7 +1,7 @@
 import { McpProxy } from "@effect-mcp/gateway"
 import { Content, ExactJson, type Progress } from "@effect-mcp/protocol"
 import { McpGroup, McpServer } from "@effect-mcp/server"
-import { ClientSession, RequestContext, ServerSession, SessionlessServer } from "@effect-mcp/session"
+import { ClientSession, RequestContext, ServerSession, StatelessServer } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
@@ -20,7 +20,7 @@ describeForBothEras("a call", ({ connect }) => {
     Effect.gen(function*() {
       const cancelled = yield* Deferred.make<void>()
       const started = yield* Deferred.make<unknown>()
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "tools/list": () => Effect.succeed({ tools: [{ name: "slow", inputSchema: { type: "object" } }] }),
         "tools/call": () =>
           Effect.gen(function*() {
@@ -46,7 +46,7 @@ describeForBothEras("a call", ({ connect }) => {
     Effect.gen(function*() {
       const seen: Array<string> = []
       const digits = "1915883588174806058"
-      const remote = ServerSession.layerInProcess({
+      const remote = ServerSession.layerMemory({
         "tools/list": () => Effect.succeed({ tools: [{ name: "find", inputSchema: { type: "object" } }] }),
         "tools/call": (params) =>
           Effect.sync(() => {
@@ -75,7 +75,7 @@ describeForBothEras("a call", ({ connect }) => {
 it.live("a call opens a new session if the server has ended that of the client", () =>
   Effect.gen(function*() {
     let servers = 0
-    const server = McpServer.layerInProcess(
+    const server = McpServer.layerMemory(
       McpGroup.make("x", Tool.make("end"), Tool.make("id", { success: Schema.Int })).toLayer((handlers) => {
         const id = servers++
         return handlers
@@ -103,7 +103,7 @@ it.live("a call opens a new session if the server has ended that of the client",
 
 it.live("output that is no object passes a proxy as it is to a client of 2026-07-28, and as text to an older one", () =>
   Effect.gen(function*() {
-    const remote = ServerSession.layerInProcess({
+    const remote = ServerSession.layerMemory({
       "tools/list": () =>
         Effect.succeed({
           tools: [{ name: "words", inputSchema: { type: "object" }, outputSchema: { type: "array" } }]
@@ -127,10 +127,10 @@ it.live("a client of the oldest revision, and one without a session, can use a p
     assert.deepStrictEqual(tools.map(({ name }) => name), ["add", "content", "fail", "reject"])
     assert.deepStrictEqual((yield* old.callTool("add", { a: 1, b: 2 })).content, [Content.text("{\"sum\":3}")])
 
-    const handlers = yield* McpServer.sessionlessHandlers(
+    const handlers = yield* McpServer.makeStatelessHandlers(
       Layer.merge(proxy, McpProxy.layer("asking", asking(), { info }))
     )
-    const server = yield* SessionlessServer.make(handlers, { info })
+    const server = yield* StatelessServer.make(handlers, { info })
     const call = (params: { readonly name: string; readonly arguments?: { readonly [name: string]: unknown } }) =>
       Effect.map(
         server.handle({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, { revision: "2025-11-25" }),

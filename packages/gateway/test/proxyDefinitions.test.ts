@@ -2,7 +2,7 @@
 import { McpProxy } from "@effect-mcp/gateway"
 import { Content, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpResource, McpServer, McpTool } from "@effect-mcp/server"
-import { ServerSession, SessionlessServer } from "@effect-mcp/session"
+import { ServerSession, StatelessServer } from "@effect-mcp/session"
 import { ServerTasks, TaskStore } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -19,7 +19,7 @@ describe("a proxied tool that runs as a task only", () => {
   const remote = (hasTasks: boolean) =>
     Layer.unwrap(Effect.gen(function*() {
       const tasks = yield* ServerTasks.make({ tools: { work: "required" } })
-      return ServerSession.layerInProcess({
+      return ServerSession.layerMemory({
         "tools/list": () =>
           Effect.succeed({
             tools: [
@@ -65,7 +65,7 @@ it.live("a proxy passes no tasks on", () =>
     const session = yield* connect(
       Layer.merge(
         McpMount.prefixed("own", ReportsLive),
-        McpProxy.layer("remote", McpServer.layerInProcess(ReportsLive, { info }), { info })
+        McpProxy.layer("remote", McpServer.layerMemory(ReportsLive, { info }), { info })
       ),
       { client: handshake }
     )
@@ -78,11 +78,11 @@ it.live("a proxy passes no tasks on", () =>
 
 describe("a proxied tool whose argument is repeated in a header", () => {
   it.live("[SHE-28] rejects a call whose header is missing, differs or is not expected, over HTTP", () =>
-    assertHeadersChecked(McpProxy.layer("remote", McpServer.layerInProcess(where, { info }), { info })))
+    assertHeadersChecked(McpProxy.layer("remote", McpServer.layerMemory(where, { info }), { info })))
 
   it.live("is left out if its annotation is invalid", () =>
     Effect.gen(function*() {
-      const remote = ServerSession.layerInProcess({
+      const remote = ServerSession.layerMemory({
         "tools/list": () =>
           Effect.succeed({
             tools: ["A B", "A"].map((header) => ({
@@ -104,14 +104,14 @@ it.live("a hint for caches of a proxied server is not passed on: its results are
       "fixed",
       McpResource.make("fixed", { uri: "app://fixed", cache: { ttl: "1 minute", scope: "public" } })
     )
-    const remote = McpServer.layerInProcess(
+    const remote = McpServer.layerMemory(
       Fixed.toLayer((handlers) => handlers.resource("fixed", Effect.succeed("fixed"))),
       { info }
     )
-    const handlers = yield* McpServer.sessionlessHandlers(
+    const handlers = yield* McpServer.makeStatelessHandlers(
       McpProxy.layer("remote", remote, { info, revisions: ["2026-07-28"] })
     )
-    const { handle } = yield* SessionlessServer.make(handlers, { info })
+    const { handle } = yield* StatelessServer.make(handlers, { info })
     const _meta = RequestMetadata.write({
       protocolVersion: "2026-07-28",
       clientCapabilities: {},

@@ -21,7 +21,7 @@ describeForBothEras("over Streamable HTTP", ({ client }) => {
   const serve = Effect.fnUntraced(function*<A, E>(groups: Layer.Layer<A, E, McpServer.McpServer>) {
     const context = yield* Layer.build(
       StreamableHttpServer.layerNode({ port: 0 }).pipe(
-        Layer.provide(McpServer.host(groups, { info })),
+        Layer.provide(McpServer.layerHost(groups, { info })),
         Layer.provide(tokens),
         Layer.fresh
       )

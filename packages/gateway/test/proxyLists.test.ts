@@ -102,7 +102,7 @@ for (const [way, proxy] of Object.entries(ways)) {
           ))
         )
         // The server of the lists is the first that is built.
-        const client = yield* connect(proxy(McpServer.layerInProcess(remote, { info }), era), {
+        const client = yield* connect(proxy(McpServer.layerMemory(remote, { info }), era), {
           client: { handlers: { "notifications/tools/list_changed": () => Queue.offer(heard, "tools") } }
         })
         yield* Queue.offer(adding, undefined)
@@ -123,7 +123,7 @@ describeForBothEras("a mounted proxy", ({ connect }) => {
       const heard = yield* Queue.unbounded<string>()
       const tools = yield* Ref.make<ReadonlyArray<ReturnType<typeof tool>>>([])
       const remote = yield* Deferred.make<ServerSession.ServerSessionShape>()
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "tools/list": () =>
           Effect.gen(function*() {
             const { session } = yield* RequestContext.RequestContext
@@ -164,7 +164,7 @@ it.live("a list that the server fails to send after a change is read again, and 
     const names = yield* Ref.make(["a"])
     const failures = yield* Ref.make(0)
     const remote = yield* Deferred.make<ServerSession.ServerSessionShape>()
-    const server = ServerSession.layerInProcess({
+    const server = ServerSession.layerMemory({
       "tools/list": () =>
         Effect.gen(function*() {
           const { session } = yield* RequestContext.RequestContext

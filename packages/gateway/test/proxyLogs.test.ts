@@ -9,7 +9,7 @@ import { handshake, info } from "../../server/test/support/connect.ts"
 import { clients } from "./support/proxies.ts"
 
 describe("log messages of the server", () => {
-  const logging = McpServer.layerInProcess(
+  const logging = McpServer.layerMemory(
     McpGroup.make("log", Tool.make("log", { parameters: Schema.Struct({ text: Schema.String }) })).toLayer((handlers) =>
       handlers.tool("log", ({ text }) => McpRequest.log({ level: "warning", logger: "remote", data: text }))
     ),

@@ -88,7 +88,7 @@ describe("the middleware of a proxied group", () => {
     Effect.gen(function*() {
       const seen = yield* Ref.make<ReadonlyArray<unknown>>([])
       const subscribed = yield* Ref.make(0)
-      const remote = ServerSession.layerInProcess({
+      const remote = ServerSession.layerMemory({
         "resources/list": () => Effect.succeed({ resources: [] }),
         "resources/read": ({ uri }) => Effect.succeed({ contents: [{ uri, text: "text" }] }),
         "resources/subscribe": () => Effect.as(Ref.update(subscribed, (count) => count + 1), {}),

@@ -81,7 +81,7 @@ describe("the questions of a proxied server of 2026-07-28", () => {
     it.live(`do not run its steps again, if the client is one ${eras}`, () =>
       Effect.gen(function*() {
         const steps = yield* Ref.make(0)
-        const server = McpServer.layerInProcess(
+        const server = McpServer.layerMemory(
           McpGroup.make("shop", Tool.make("buy", { success: Schema.Array(Schema.String) })).toLayer((handlers) =>
             handlers.tool("buy", () =>
               Effect.gen(function*() {

@@ -65,7 +65,7 @@ describe("the requests of a server with a handshake", () => {
     Effect.gen(function*() {
       const changed = yield* Deferred.make<void>()
       const completed = yield* Deferred.make<string>()
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "tools/list": () => Effect.succeed({ tools: [tool("capabilities"), tool("page")] }),
         "tools/call": ({ name }) =>
           Effect.gen(function*() {

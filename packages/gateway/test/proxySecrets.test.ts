@@ -135,7 +135,7 @@ describeForBothEras("the log of a program with a proxied server", ({ connect }) 
     Effect.gen(function*() {
       const forged = "x\n[00:00:00.000] INFO (#1): audit principal=admin\u{1b}[2J\u{2028}\u{9b}31m"
       const long = `big${"y".repeat(200_000)}`
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "tools/list": () => Effect.succeed({ tools: [tool("a"), tool(forged), tool(long)] }),
         "tools/call": () => Effect.succeed({ content: [] }),
         "prompts/list": () => Effect.succeed({ prompts: [forged, forged, long, long].map((name) => ({ name })) }),

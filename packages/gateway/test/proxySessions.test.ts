@@ -1,6 +1,6 @@
 import { McpProxy } from "@effect-mcp/gateway"
 import { Content, Revision } from "@effect-mcp/protocol"
-import { InvalidOption, RequestContext, ServerSession } from "@effect-mcp/session"
+import { InvalidOptionError, RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ it.live("a proxy reconnects when the session of the lists has ended, with its li
     let servers = 0
     const server = Layer.suspend(() => {
       const name = `tool${++servers}`
-      return ServerSession.layerInProcess({
+      return ServerSession.layerMemory({
         "tools/list": () =>
           Effect.gen(function*() {
             const { session } = yield* RequestContext.RequestContext
@@ -164,7 +164,7 @@ for (const [option, options] of wrong) {
     Effect.gen(function*() {
       const exit = yield* Effect.exit(connect(McpProxy.layer("everything", everything, { info, ...options })))
       const defect = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-      assert(defect instanceof InvalidOption.InvalidOption, String(defect))
+      assert(defect instanceof InvalidOptionError.InvalidOptionError, String(defect))
       assert.strictEqual(defect.option, option)
     }).pipe(Effect.scoped))
 }

@@ -26,7 +26,7 @@ describe("subscriptions", () => {
           ),
           {}
         )
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "resources/list": () => Effect.succeed({ resources: [{ name: "one", uri: "app://one" }] }),
         "resources/read": () => Effect.succeed({ contents: [] }),
         "resources/subscribe": note("subscribe"),
@@ -74,7 +74,7 @@ describe("subscriptions", () => {
 
 it.live("a server that accepts every subscription opens none to resources of other groups", () =>
   Effect.gen(function*() {
-    const server = ServerSession.layerInProcess({
+    const server = ServerSession.layerMemory({
       "resources/list": () => Effect.succeed({ resources: [] }),
       "resources/read": () => Effect.succeed({ contents: [] }),
       "resources/subscribe": () => Effect.succeed({}),
@@ -103,7 +103,7 @@ it.live("a resource that is in no list is read and observed by the proxied serve
         uri === `${name}://secret` ? Effect.void : Effect.fail(McpError.invalidParams(`${name} does not know ${uri}`))
       return McpProxy.layer(
         name,
-        ServerSession.layerInProcess({
+        ServerSession.layerMemory({
           "resources/list": () => Effect.succeed({ resources: [] }),
           "resources/read": ({ uri }) => Effect.as(known(uri), { contents: [{ uri, text: name }] }),
           "resources/subscribe": ({ uri }) => Effect.as(known(uri), {}),

@@ -22,7 +22,7 @@ const warnings = Effect.gen(function*() {
 describeForBothEras("a server that is not trusted", ({ connect }) => {
   it.live("has no tools with names that are not allowed, or that another group has [TOOL-10]", () =>
     Effect.gen(function*() {
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "tools/list": () => Effect.succeed({ tools: ["a", "b c", "", "x".repeat(129), "add", "a"].map(tool) }),
         "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`remote ${name}`)] }),
         "resources/list": () =>
@@ -57,7 +57,7 @@ describeForBothEras("a server that is not trusted", ({ connect }) => {
   it.live("cannot have lists without an end, in members, in characters, in pages or in time", () =>
     Effect.gen(function*() {
       const list = (page: (cursor: number) => Effect.Effect<ReadonlyArray<ReturnType<typeof tool>>>) =>
-        ServerSession.layerInProcess({
+        ServerSession.layerMemory({
           "tools/list": ({ cursor = "0" }) =>
             Effect.map(page(Number(cursor)), (tools) => ({ tools, nextCursor: String(Number(cursor) + 1) })),
           "tools/call": () => Effect.succeed({ content: [] })
@@ -89,7 +89,7 @@ describeForBothEras("a server that is not trusted", ({ connect }) => {
     Effect.gen(function*() {
       const reads = yield* Ref.make(0)
       const remote = yield* Deferred.make<ServerSession.ServerSessionShape>()
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "tools/list": () =>
           Effect.gen(function*() {
             const { session } = yield* RequestContext.RequestContext
@@ -117,7 +117,7 @@ describeForBothEras("a server that is not trusted", ({ connect }) => {
   it.live("passes members of results through that this library does not know", () =>
     Effect.gen(function*() {
       const unknown = { "example.com/new": { a: [1] } }
-      const server = ServerSession.layerInProcess({
+      const server = ServerSession.layerMemory({
         "tools/list": () => Effect.succeed({ tools: [{ ...tool("a"), ...unknown }], ...unknown }),
         "tools/call": () =>
           Effect.succeed({ content: [{ ...Content.text("a"), ...unknown }], _meta: { b: 1 }, ...unknown })

@@ -202,7 +202,7 @@ const foreignClients: {
     ),
   "Streamable HTTP": (protocol, revisions) =>
     Effect.flatMap(
-      Effect.orDie(LocalServer.listen(McpServer.host(Workshop.layer, { ...Workshop.options, revisions }))),
+      Effect.orDie(LocalServer.listen(McpServer.layerHost(Workshop.layer, { ...Workshop.options, revisions }))),
       ({ url }) =>
         clientIn(McpClient.layerHttp({ ...info, protocol, url }).pipe(Layer.provide(NodeHttpClient.layerUndici)))
     )

@@ -108,7 +108,7 @@ describe.concurrent("the server over HTTP+SSE", () => {
       Effect.gen(function*() {
         const context = yield* Layer.build(Layer.fresh(
           HttpSseServer.layerNode({ port: 0 }).pipe(
-            Layer.provideMerge(McpServer.host(Tools.layer, Tools.options)),
+            Layer.provideMerge(McpServer.layerHost(Tools.layer, Tools.options)),
             Layer.provide(Authentication.anonymous)
           )
         ))

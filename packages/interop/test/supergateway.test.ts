@@ -15,7 +15,7 @@ const supergateway = fileURLToPath(import.meta.resolve("supergateway/dist/index.
 
 const servers: Record<string, Effect.Effect<string, never, Scope.Scope>> = {
   "this library": Effect.map(
-    Effect.orDie(LocalServer.listen(McpServer.host(Tools.layer, Tools.options))),
+    Effect.orDie(LocalServer.listen(McpServer.layerHost(Tools.layer, Tools.options))),
     ({ url }) => url
   ),
   "official v1": Effect.map(
@@ -32,7 +32,7 @@ describe.concurrent("supergateway in front of a server over Streamable HTTP", ()
         const args = [supergateway, "--streamableHttp", yield* listening, "--logLevel", "none"]
         const client = yield* McpClient.make(McpTarget.command(process.execPath, args), {
           info: { name: "host", version: "1.0.0" },
-          waitFor: "1 minute"
+          waitTimeout: "1 minute"
         })
         const statuses = yield* statusesOf(client)
         assert.isNotEmpty(yield* client.tools)

@@ -19,7 +19,7 @@ const findTool = Effect.fnUntraced(function*(session: ClientSession.ClientSessio
 
 const withCalculator = Effect.provide(Layer.provide(
   ClientSession.layer({ info: { name: "test", version: "1" } }),
-  McpServer.layerInProcess(Tools.layer, Tools.options)
+  McpServer.layerMemory(Tools.layer, Tools.options)
 ))
 
 describe("the calculator", () => {

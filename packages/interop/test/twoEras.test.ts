@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url"
 import * as Asking from "./fixtures/askingGroup.ts"
 
 const server = StreamableHttpServer.layerNode({ port: 0 }).pipe(
-  Layer.provide(McpServer.host(Asking.layer, { info: Asking.info })),
+  Layer.provide(McpServer.layerHost(Asking.layer, { info: Asking.info })),
   Layer.provide(Authentication.anonymous)
 )
 

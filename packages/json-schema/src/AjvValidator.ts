@@ -37,7 +37,7 @@ import {
   JsonSchemaValidator,
   type JsonSchemaValidatorShape
 } from "@effect-mcp/session/JsonSchemaValidator"
-import * as UnsupportedSchema from "@effect-mcp/session/UnsupportedSchema"
+import * as UnsupportedSchemaError from "@effect-mcp/session/UnsupportedSchemaError"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as CountedAjv from "./internal/CountedAjv.ts"
@@ -91,7 +91,7 @@ const maxCompilationSteps = 10_000_000
 const largestKept = 16
 
 /** Returns the schema as JSON text. */
-const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.UnsupportedSchemaReason> => {
+const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchemaError.UnsupportedSchemaErrorReason> => {
   try {
     return Result.succeed(JSON.stringify(schema))
   } catch (thrown) {
@@ -101,7 +101,7 @@ const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.Uns
 
 /**
  * Creates a validator. Any number of sessions can use it, and share its table of compiled checks. Throws an
- * `InvalidOption` for a number that makes no sense.
+ * `InvalidOptionError` for a number that makes no sense.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
   })
   const { maxChecks = 256, maxSchemaCharacters = 65_536, maxSteps = 20_000_000, regExp } = options
   const checkOf = CountedAjv.make({ maxCompilationSteps, maxSteps, regExp })
-  const checks = LeastRecentlyUsed.make<Result.Result<Check, UnsupportedSchema.UnsupportedSchema>>({
+  const checks = LeastRecentlyUsed.make<Result.Result<Check, UnsupportedSchemaError.UnsupportedSchemaError>>({
     size: maxChecks,
     weight: largestKept * maxSchemaCharacters
   })
@@ -132,10 +132,12 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
   return {
     compile: (schema) => {
       const text = textOf(schema)
-      if (Result.isFailure(text)) return Result.fail(UnsupportedSchema.make(text.failure))
+      if (Result.isFailure(text)) return Result.fail(UnsupportedSchemaError.make(text.failure))
       const { length } = text.success
       if (length > maxSchemaCharacters) {
-        return Result.fail(UnsupportedSchema.make({ _tag: "TooLarge", characters: length, limit: maxSchemaCharacters }))
+        return Result.fail(
+          UnsupportedSchemaError.make({ _tag: "TooLarge", characters: length, limit: maxSchemaCharacters })
+        )
       }
       const known = checks.get(text.success)
       if (known !== undefined) return known

@@ -5,7 +5,7 @@
  *
  * A session has two sides, and each side runs its own machine. A machine is a table: for a state and an event, a row
  * names an action and the next state. {@link client}, {@link server} and {@link strictServer} are the machines of
- * sessions. {@link sessionlessServer} is the machine of a server without sessions.
+ * sessions. {@link statelessServer} is the machine of a server without sessions.
  *
  * 1. Each event has a source, see {@link EventSource}. A message that this side wants to send is `local`, a received
  *    message is from the `peer`, and the end of a session belongs to its `lifecycle`.
@@ -22,9 +22,9 @@
  */
 import type { Action } from "./internal/handshake/actions.ts"
 import { type Event, type EventOf, eventSources, type EventTag } from "./internal/handshake/events.ts"
-import { clientRows, serverRows, sessionlessServerRows, strictServerRows } from "./internal/handshake/rows.ts"
+import { clientRows, serverRows, statelessServerRows, strictServerRows } from "./internal/handshake/rows.ts"
 import * as StateMachine from "./internal/handshake/StateMachine.ts"
-import type { ClientState, ServerState, SessionlessServerState } from "./internal/handshake/states.ts"
+import type { ClientState, ServerState, StatelessServerState } from "./internal/handshake/states.ts"
 import { trust } from "./internal/trust.ts"
 
 export * from "./internal/handshake/actions.ts"
@@ -57,10 +57,10 @@ export interface StrictServerRows extends Readonly<typeof strictServerRows> {}
  *
  * @category models
  */
-export interface SessionlessServerRows extends Readonly<typeof sessionlessServerRows> {}
+export interface StatelessServerRows extends Readonly<typeof statelessServerRows> {}
 
 /** A state of either side. */
-type AnyState = ClientState | ServerState | SessionlessServerState
+type AnyState = ClientState | ServerState | StatelessServerState
 
 /**
  * A row as data: the action, and the name of the next state, or `"same"`.
@@ -113,7 +113,7 @@ export type AnyActions = {
     | Actions<ClientRows>[Tag]
     | Actions<ServerRows>[Tag]
     | Actions<StrictServerRows>[Tag]
-    | Actions<SessionlessServerRows>[Tag]
+    | Actions<StatelessServerRows>[Tag]
 }
 
 /**
@@ -267,7 +267,7 @@ export const strictServer: StrictServerMachine = machine<StrictServerRows, Serve
  *
  * @category models
  */
-export interface SessionlessServerMachine extends Machine<SessionlessServerRows, SessionlessServerState> {}
+export interface StatelessServerMachine extends Machine<StatelessServerRows, StatelessServerState> {}
 
 /**
  * The machine of a server without sessions: each request stands alone, and the server sends none.
@@ -276,12 +276,12 @@ export interface SessionlessServerMachine extends Machine<SessionlessServerRows,
  * ```ts
  * import { Handshake } from "@effect-mcp/protocol"
  *
- * export const outcome = Handshake.sessionlessServer.transition({ _tag: "Sessionless" }, { _tag: "SendPing" })._tag
+ * export const outcome = Handshake.statelessServer.transition({ _tag: "Stateless" }, { _tag: "SendPing" })._tag
  * // => "LocalViolation"
  * ```
  *
  * @category machines
  */
-export const sessionlessServer: SessionlessServerMachine = machine<SessionlessServerRows, SessionlessServerState>(
-  sessionlessServerRows
+export const statelessServer: StatelessServerMachine = machine<StatelessServerRows, StatelessServerState>(
+  statelessServerRows
 )

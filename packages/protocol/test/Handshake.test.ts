@@ -7,8 +7,8 @@ import {
   profileOf,
   reasonOf,
   serverStates,
-  sessionlessServerStates,
   type State,
+  statelessServerStates,
   type Variants
 } from "./Handshake/states.ts"
 
@@ -267,7 +267,7 @@ laws("client", subject(Handshake.client, clientStates, clientStates.Idle))
 laws("server", subject(Handshake.server, serverStates, serverStates.AwaitingInitialize))
 laws("strictServer", subject(Handshake.strictServer, serverStates, serverStates.AwaitingInitialize))
 laws(
-  "sessionlessServer",
-  subject(Handshake.sessionlessServer, sessionlessServerStates, { _tag: "Sessionless" }),
+  "statelessServer",
+  subject(Handshake.statelessServer, statelessServerStates, { _tag: "Stateless" }),
   { handshake: false }
 )

@@ -11,13 +11,13 @@ import * as Data from "effect/Data"
  * ```ts
  * import { ElicitationError } from "@effect-mcp/server"
  *
- * export const message = new ElicitationError.ElicitationDeclined({ asked: "Delete all notes?" }).message
+ * export const message = new ElicitationError.ElicitationDeclinedError({ asked: "Delete all notes?" }).message
  * // => "the user declined: Delete all notes?"
  * ```
  *
  * @category errors
  */
-export class ElicitationDeclined extends Data.TaggedError("ElicitationDeclined")<{
+export class ElicitationDeclinedError extends Data.TaggedError("ElicitationDeclinedError")<{
   /** The message of the elicitation. */
   readonly asked: string
 }> {
@@ -33,13 +33,13 @@ export class ElicitationDeclined extends Data.TaggedError("ElicitationDeclined")
  * ```ts
  * import { ElicitationError } from "@effect-mcp/server"
  *
- * export const message = new ElicitationError.ElicitationCancelled({ asked: "Delete all notes?" }).message
+ * export const message = new ElicitationError.ElicitationCancelledError({ asked: "Delete all notes?" }).message
  * // => "the user dismissed the request: Delete all notes?"
  * ```
  *
  * @category errors
  */
-export class ElicitationCancelled extends Data.TaggedError("ElicitationCancelled")<{
+export class ElicitationCancelledError extends Data.TaggedError("ElicitationCancelledError")<{
   /** The message of the elicitation. */
   readonly asked: string
 }> {
@@ -53,4 +53,4 @@ export class ElicitationCancelled extends Data.TaggedError("ElicitationCancelled
  *
  * @category models
  */
-export type ElicitationError = ElicitationDeclined | ElicitationCancelled
+export type ElicitationError = ElicitationDeclinedError | ElicitationCancelledError

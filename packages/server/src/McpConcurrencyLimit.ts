@@ -18,7 +18,7 @@ export interface Options {
   /** The calls of one tool that wait for their turn. One more is rejected. Default 100. */
   readonly maxWaiting?: number
   /** The time that a call waits for its turn. After that it is rejected. Default 30 seconds. */
-  readonly waitFor?: Duration.Input
+  readonly waitTimeout?: Duration.Input
 }
 
 /**
@@ -46,11 +46,11 @@ export interface Options {
  */
 export const layer = <Self extends McpMiddleware.AnyId>(
   middleware: Context.Key<Self, McpMiddleware.McpMiddleware<never, never>>,
-  { max, maxWaiting = 100, waitFor = "30 seconds" }: Options
+  { max, maxWaiting = 100, waitTimeout = "30 seconds" }: Options
 ): Layer.Layer<Self> => {
   if (!(max >= 1)) throw new RangeError(`McpConcurrencyLimit: expected a max of at least 1, got ${max}`)
   return Layer.sync(middleware, () => {
-    const turns = new Turns({ max, maxWaiting, waitMillis: Duration.toMillis(Duration.fromInputUnsafe(waitFor)) })
+    const turns = new Turns({ max, maxWaiting, waitMillis: Duration.toMillis(Duration.fromInputUnsafe(waitTimeout)) })
     return (handler, { group, method, mount, name }) =>
       method === "tools/call" && name !== undefined
         // Groups under two prefixes can have tools of the same name, and so has one group under two prefixes.

@@ -269,7 +269,7 @@ class ListedEntries {
  *   const { resourceTemplates } = yield* session.listResourceTemplates()
  *   return resourceTemplates.map(({ uriTemplate }) => uriTemplate)
  * }).pipe(
- *   Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(files, { info }))),
+ *   Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerMemory(files, { info }))),
  *   Effect.provide(NodeServices.layer)
  * )
  * // => ["files://docs/{+path}"]

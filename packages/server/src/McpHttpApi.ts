@@ -134,7 +134,7 @@ export interface Options<Name extends string = string, R = never, RV = never> {
   readonly hiddenHeaders?: ReadonlyArray<string>
   /**
    * The size of a response in bytes up to which its tool returns it. For a larger one, the tool returns a
-   * `ResponseTooLarge` with `isError`. Default 4 MiB.
+   * `ResponseTooLargeError` with `isError`. Default 4 MiB.
    */
   readonly maxResponseBytes?: number
 }
@@ -146,13 +146,13 @@ export interface Options<Name extends string = string, R = never, RV = never> {
  * ```ts
  * import * as McpHttpApi from "@effect-mcp/server/McpHttpApi"
  *
- * export const message = new McpHttpApi.ResponseTooLarge({ bytes: 3000, limit: 2000 }).message
+ * export const message = new McpHttpApi.ResponseTooLargeError({ bytes: 3000, limit: 2000 }).message
  * // => "the response has 3000 bytes, more than the limit of 2000; request less"
  * ```
  *
  * @category errors
  */
-export class ResponseTooLarge extends Schema.TaggedError<ResponseTooLarge>()("ResponseTooLarge", {
+export class ResponseTooLargeError extends Schema.TaggedError<ResponseTooLargeError>()("ResponseTooLargeError", {
   bytes: Schema.Finite,
   limit: Schema.Finite
 }) {
@@ -245,7 +245,7 @@ const prepare = (
   const call = EndpointCall.make(api, one, parts, runtime.layer, {
     hidden,
     maxResponseBytes,
-    tooLarge: (bytes) => new ResponseTooLarge({ bytes, limit: maxResponseBytes })
+    tooLarge: (bytes) => new ResponseTooLargeError({ bytes, limit: maxResponseBytes })
   })
   const name = options.rename?.(endpoint) ?? one.name
   const headers = headersOf(options)
@@ -257,7 +257,7 @@ const prepare = (
       handled,
       entry: ToolEntry.make(
         runtime,
-        ApiEndpoint.toTool(one, name, ResponseTooLarge),
+        ApiEndpoint.toTool(one, name, ResponseTooLargeError),
         handled,
         prepared.success
       )
@@ -311,7 +311,7 @@ const prepare = (
  *   const session = yield* ClientSession.ClientSession
  *   const { structuredContent } = yield* session.callTool("notes.read", { id: 7 })
  *   return structuredContent
- * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(ToolsLive, { info }))))
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerMemory(ToolsLive, { info }))))
  * // => { id: 7, title: "Bees" }
  * ```
  *

@@ -90,7 +90,7 @@ const allowed = /^[A-Za-z0-9_.-]*$/
  * export const names = Effect.gen(function*() {
  *   const session = yield* ClientSession.ClientSession
  *   return (yield* session.listTools()).tools.map(({ name }) => name)
- * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(both, { info }))))
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerMemory(both, { info }))))
  * // => ["home_now", "work_now"]
  * ```
  *

@@ -14,7 +14,7 @@ import * as RequestContext from "@effect-mcp/session/RequestContext"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { ElicitationCancelled, ElicitationDeclined, type ElicitationError } from "./ElicitationError.ts"
+import { ElicitationCancelledError, ElicitationDeclinedError, type ElicitationError } from "./ElicitationError.ts"
 import * as JsonCodec from "./internal/schema/JsonCodec.ts"
 import * as UnfitAnswer from "./internal/schema/UnfitAnswer.ts"
 import { trust } from "./internal/trust.ts"
@@ -68,9 +68,9 @@ const accepted = (
     case "accept":
       return Effect.succeed(content ?? {})
     case "decline":
-      return Effect.fail(new ElicitationDeclined({ asked }))
+      return Effect.fail(new ElicitationDeclinedError({ asked }))
     case "cancel":
-      return Effect.fail(new ElicitationCancelled({ asked }))
+      return Effect.fail(new ElicitationCancelledError({ asked }))
   }
 }
 
@@ -79,7 +79,7 @@ const accepted = (
  * struct or a class whose members are strings, finite numbers, booleans, enums of strings, or arrays of such enums. A
  * schema with a struct in it does not compile (`ElicitationSchema.FormSchema`).
  *
- * Fails with `ElicitationDeclined` or `ElicitationCancelled` if the user gives no input (ELI-09), and with a
+ * Fails with `ElicitationDeclinedError` or `ElicitationCancelledError` if the user gives no input (ELI-09), and with a
  * `RequestError` if the client cannot elicit input, or sends input that does not fit the schema. In a tool's handler,
  * these failures need no handling: the tool returns their message with `isError`. Never request secrets (ELI-06).
  *
@@ -93,7 +93,7 @@ const accepted = (
  *
  * export const audience = McpRequest.elicit("Who is the report for?", Audience).pipe(
  *   Effect.map(({ audience }) => audience),
- *   Effect.catchTag("ElicitationDeclined", () => Effect.succeed("experts" as const))
+ *   Effect.catchTag("ElicitationDeclinedError", () => Effect.succeed("experts" as const))
  * )
  * ```
  *

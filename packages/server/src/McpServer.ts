@@ -128,7 +128,7 @@ export interface OtherHandlers<R> {
  * @category models
  */
 export interface Options<R = never>
-  extends Omit<ServerSession.Options<R>, "capabilities" | "sessionless" | "tasks">, RegistryOptions, OtherHandlers<R>
+  extends Omit<ServerSession.Options<R>, "capabilities" | "stateless" | "tasks">, RegistryOptions, OtherHandlers<R>
 {}
 
 /**
@@ -268,8 +268,8 @@ type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.Notifi
 /**
  * Provides a host for the groups: a server with many clients, over every transport that uses the host.
  *
- * `RequestStateSeal` and `UsedStates` may be provided to the host or to its groups, as with `serve`, `runStdio` and
- * `layerInProcess`. Two groups with different ones are a defect.
+ * `RequestStateSeal` and `UsedStates` may be provided to the host or to its groups, as with `serve`, `runMainStdio` and
+ * `layerMemory`. Two groups with different ones are a defect.
  *
  * @example
  * ```ts
@@ -284,7 +284,7 @@ type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.Notifi
  * )
  *
  * export const main = StreamableHttpServer.layerNode({ port: 3000 }).pipe(
- *   Layer.provide(McpServer.host(TimeLive, { info: { name: "time", version: "1.0.0" } })),
+ *   Layer.provide(McpServer.layerHost(TimeLive, { info: { name: "time", version: "1.0.0" } })),
  *   Layer.provide(Authentication.anonymous),
  *   Layer.launch
  * )
@@ -292,7 +292,7 @@ type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.Notifi
  *
  * @category layers
  */
-export const host = <A, E, R, RO = never>(
+export const layerHost = <A, E, R, RO = never>(
   groups: Layer.Layer<A, E, R>,
   named: Named<HostOptions<RO>>
 ): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
@@ -426,18 +426,18 @@ export type Provided<R> = [Exclude<R, McpServer>] extends [never] ? unknown
  * )
  *
  * // `main()` is the last line of the program.
- * export const main = () => McpServer.runStdio(TimeLive, { info: { name: "time", version: "1.0.0" } })
+ * export const main = () => McpServer.runMainStdio(TimeLive, { info: { name: "time", version: "1.0.0" } })
  * ```
  *
  * @category running
  */
-export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, options: Named<Options>): void =>
+export const runMainStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, options: Named<Options>): void =>
   StdioServer.runMain(
     // `Provided` states that the groups need nothing else.
     Effect.provide(
       serve(trust<Layer.Layer<A, E, McpServer>>(groups), options),
       // One client has one process, so that a secret of this process is enough.
-      Layer.merge(StdioServer.layerNode(), RequestStateSeal.layerGenerated)
+      Layer.merge(StdioServer.layerNode(), RequestStateSeal.layerEphemeral)
     )
   )
 
@@ -459,13 +459,13 @@ export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, op
  * export const motto = Effect.gen(function*() {
  *   const session = yield* ClientSession.ClientSession
  *   return (yield* session.readResource("app://motto")).contents
- * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, { info }))))
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerMemory(MottoLive, { info }))))
  * // => [{ uri: "app://motto", text: "Festina lente" }]
  * ```
  *
  * @category layers
  */
-export const layerInProcess = <A, E, R, RO = never>(
+export const layerMemory = <A, E, R, RO = never>(
   groups: Layer.Layer<A, E, R>,
   options: Named<Options<RO>> & MemoryTransport.Options
 ): Layer.Layer<
@@ -485,14 +485,14 @@ export const layerInProcess = <A, E, R, RO = never>(
 
 /**
  * Builds the groups, and returns their handlers for a server without sessions, such as that of
- * `StreamableHttpServer.layerSessionless`. Clients of revision 2026-07-28 listen to changes and answer questions. For
+ * `StatelessHttpServer.layer`. Clients of revision 2026-07-28 listen to changes and answer questions. For
  * clients of older revisions there are no subscriptions, no notifications about lists, and no requests to the client.
  * Provide `RequestStateSeal` and `UsedStates` to the server: groups that have their own are a defect.
  *
  * @example
  * ```ts
  * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
- * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StatelessHttpServer } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
@@ -500,15 +500,15 @@ export const layerInProcess = <A, E, R, RO = never>(
  * const MottoLive = Motto.toLayer((handlers) => handlers.resource("motto", Effect.succeed("Festina lente")))
  *
  * export const routes = Layer.unwrap(Effect.map(
- *   McpServer.sessionlessHandlers(MottoLive),
+ *   McpServer.makeStatelessHandlers(MottoLive),
  *   (handlers) =>
- *     StreamableHttpServer.layerSessionless("/mcp", handlers, { info: { name: "motto", version: "1.0.0" } })
+ *     StatelessHttpServer.layer(handlers, { info: { name: "motto", version: "1.0.0" } })
  * )).pipe(Layer.provide(Authentication.anonymous))
  * ```
  *
  * @category constructors
  */
-export const sessionlessHandlers = <A, E, R>(
+export const makeStatelessHandlers = <A, E, R>(
   groups: Layer.Layer<A, E, R>,
   options: RegistryOptions = {}
 ): Effect.Effect<Handlers.Handlers<"client", RequestServices>, E, Scope.Scope | Exclude<R, McpServer>> =>
@@ -518,6 +518,6 @@ export const sessionlessHandlers = <A, E, R>(
     const { handlers, needsSessions } = yield* registry.serving(false)
     const required = needsSessions.find(({ isRequired }) => isRequired)
     if (required === undefined) return handlers
-    const problem = `${required.reason}; serve the groups by McpServer.host`
+    const problem = `${required.reason}; serve the groups by McpServer.layerHost`
     return yield* Effect.die(new RegistrationError({ group: "options", problem }))
   })

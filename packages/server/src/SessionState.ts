@@ -10,20 +10,20 @@ import * as Ref from "effect/Ref"
 import { McpServer } from "./McpServer.ts"
 
 /**
- * The error of a request without a session to keep state for: over a sessionless transport, or in revision 2026-07-28.
+ * The error of a request without a session to keep state for: over a stateless transport, or in revision 2026-07-28.
  * A server with {@link layer} serves no such requests.
  *
  * @example
  * ```ts
  * import { SessionState } from "@effect-mcp/server"
  *
- * export const message = new SessionState.NoSession({ state: "cart" }).message
+ * export const message = new SessionState.NoSessionError({ state: "cart" }).message
  * // => "the state \"cart\" needs a session, and this request has none: provide SessionState.layer to the server"
  * ```
  *
  * @category errors
  */
-export class NoSession extends Data.TaggedError("NoSession")<{
+export class NoSessionError extends Data.TaggedError("NoSessionError")<{
   /** The name of the state. */
   readonly state: string
 }> {
@@ -41,17 +41,17 @@ export class NoSession extends Data.TaggedError("NoSession")<{
 export interface SessionState<A> {
   readonly name: string
   /** The reference with the value of this session. */
-  readonly ref: Effect.Effect<Ref.Ref<A>, NoSession, RequestContext.RequestContext>
+  readonly ref: Effect.Effect<Ref.Ref<A>, NoSessionError, RequestContext.RequestContext>
   /** Returns the reference with the value of this session, for the handler of a notification. */
   readonly of: (session: ServerSession.ServerSessionShape) => Effect.Effect<Ref.Ref<A>>
-  readonly get: Effect.Effect<A, NoSession, RequestContext.RequestContext>
-  readonly set: (value: A) => Effect.Effect<void, NoSession, RequestContext.RequestContext>
+  readonly get: Effect.Effect<A, NoSessionError, RequestContext.RequestContext>
+  readonly set: (value: A) => Effect.Effect<void, NoSessionError, RequestContext.RequestContext>
   /** Changes the value, and returns the new one. */
-  readonly update: (change: (value: A) => A) => Effect.Effect<A, NoSession, RequestContext.RequestContext>
+  readonly update: (change: (value: A) => A) => Effect.Effect<A, NoSessionError, RequestContext.RequestContext>
   /** Changes the value, and returns a result. Concurrent requests of the session change it one after another. */
   readonly modify: <B>(
     change: (value: A) => readonly [B, A]
-  ) => Effect.Effect<B, NoSession, RequestContext.RequestContext>
+  ) => Effect.Effect<B, NoSessionError, RequestContext.RequestContext>
 }
 
 /**
@@ -84,7 +84,7 @@ export const make = <A>(name: string, initial: () => A): SessionState<A> => {
     })
   const ref = Effect.flatMap(
     RequestContext.RequestContext,
-    ({ session }) => session === undefined ? Effect.fail(new NoSession({ state: name })) : of(session)
+    ({ session }) => session === undefined ? Effect.fail(new NoSessionError({ state: name })) : of(session)
   )
   return {
     name,
@@ -100,8 +100,8 @@ export const make = <A>(name: string, initial: () => A): SessionState<A> => {
 /**
  * Declares, beside the groups of a server, that they need this state. The server then serves the revisions with a
  * handshake, and clients of 2026-07-28 that support an older one connect with it. With the option `revisions`, the
- * program decides itself: requests of 2026-07-28 fail with {@link NoSession}, and a server without an older revision
- * does not start.
+ * program decides itself: requests of 2026-07-28 fail with {@link NoSessionError}, and a server without an older
+ * revision does not start.
  *
  * @example
  * ```ts
@@ -116,7 +116,7 @@ export const make = <A>(name: string, initial: () => A): SessionState<A> => {
  *   handlers.resource("count", Effect.map(Effect.orDie(visits.update((count) => count + 1)), String))
  * )
  * const info = { name: "example", version: "1.0.0" }
- * const server = McpServer.layerInProcess(Layer.merge(VisitsLive, SessionState.layer(visits)), { info })
+ * const server = McpServer.layerMemory(Layer.merge(VisitsLive, SessionState.layer(visits)), { info })
  *
  * export const second = Effect.gen(function*() {
  *   const session = yield* ClientSession.make({ info })

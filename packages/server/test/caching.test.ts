@@ -1,7 +1,7 @@
 /** Hints for caches of clients of revision 2026-07-28: of lists and of resources. */
 import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
-import { type Principal, RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { type Principal, RequestContext, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -57,8 +57,8 @@ const serving = Effect.fnUntraced(function*(
   layer: Layer.Layer<never, never, McpServer.McpServer>,
   options: McpServer.RegistryOptions = { caching }
 ) {
-  const handlers = yield* McpServer.sessionlessHandlers(layer, options)
-  const { handle } = yield* SessionlessServer.make(handlers, { info: { name: "cached", version: "1" } })
+  const handlers = yield* McpServer.makeStatelessHandlers(layer, options)
+  const { handle } = yield* StatelessServer.make(handlers, { info: { name: "cached", version: "1" } })
   return (method: string, params: object = {}, principal?: Principal.Principal) =>
     Effect.map(handle(request(method, params), { revision, principal }), (reply) => {
       const { error, result = {} } = JSON.parse(JSON.stringify(reply))
@@ -97,8 +97,8 @@ describe("a hint for caches", () => {
 
   it.effect("is not sent to clients of older revisions", () =>
     Effect.gen(function*() {
-      const handlers = yield* McpServer.sessionlessHandlers(members(false), { caching })
-      const { handle } = yield* SessionlessServer.make(handlers, { info: { name: "cached", version: "1" } })
+      const handlers = yield* McpServer.makeStatelessHandlers(members(false), { caching })
+      const { handle } = yield* StatelessServer.make(handlers, { info: { name: "cached", version: "1" } })
       const reply = yield* handle(JsonRpc.request(1, "tools/list", undefined), { revision: "2025-11-25" })
       assert.notInclude(JSON.stringify(reply), "ttlMs")
     }).pipe(Effect.scoped))

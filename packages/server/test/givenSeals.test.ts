@@ -116,7 +116,7 @@ describe("a seal that is provided", () => {
   it.effect("to a group of a running server is a defect, unless it is that of the server", () =>
     Effect.gen(function*() {
       const host = yield* Layer.build(
-        McpServer.host(Layer.provide(Deployments.layer, seal), { info, declare: ["tools"] })
+        McpServer.layerHost(Layer.provide(Deployments.layer, seal), { info, declare: ["tools"] })
       )
       const adding = (given: Layer.Layer<never>) =>
         Effect.exit(
@@ -131,7 +131,7 @@ describe("a seal that is provided", () => {
 
   it.effect("to groups whose handlers go to a server without sessions is a defect", () =>
     Effect.gen(function*() {
-      const making = McpServer.sessionlessHandlers(Layer.provide(Deployments.layer, seal))
+      const making = McpServer.makeStatelessHandlers(Layer.provide(Deployments.layer, seal))
       const exit = yield* Effect.exit(making)
       assert.include(JSON.stringify(exit), "cannot pass RequestStateSeal on; provide it to the server")
       // The seal of the program is that of the server as well.

@@ -130,7 +130,7 @@ describe("the state of a session", () => {
   it("can fail without a session", () => {
     const count = SessionState.make("count", () => 0)
     expectTypeOf(count.get).toEqualTypeOf<
-      Effect.Effect<number, SessionState.NoSession, RequestContext.RequestContext>
+      Effect.Effect<number, SessionState.NoSessionError, RequestContext.RequestContext>
     >()
   })
 })

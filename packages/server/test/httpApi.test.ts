@@ -2,7 +2,7 @@ import { McpError, Tool } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
 import * as McpHttpApi from "@effect-mcp/server/McpHttpApi"
 import { ClientSession, RequestContext } from "@effect-mcp/session"
-import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StatelessHttpServer, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -236,7 +236,7 @@ describeForBothEras("a call", ({ connect }) => {
       const result = yield* session.callTool("large")
       assert.isTrue(result.isError)
       assert.deepStrictEqual(result._meta, {
-        "effect-mcp/failure": { _tag: "ResponseTooLarge", bytes: 2_002, limit: 1_000 }
+        "effect-mcp/failure": { _tag: "ResponseTooLargeError", bytes: 2_002, limit: 1_000 }
       })
       assert.isUndefined((yield* session.callTool("word")).isError)
     }))
@@ -432,7 +432,7 @@ describeForBothEras("the identity of the client", ({ connect }) => {
       Effect.scoped,
       Effect.provide(
         StreamableHttpServer.layerNode({ port: 0 }).pipe(
-          Layer.provide(McpServer.host(identified, { info })),
+          Layer.provide(McpServer.layerHost(identified, { info })),
           Layer.provide(authentication)
         )
       )
@@ -444,8 +444,8 @@ describeForBothEras("the identity of the client", ({ connect }) => {
       Effect.provide(
         HttpRouter.serve(
           Layer.unwrap(Effect.map(
-            McpServer.sessionlessHandlers(identified),
-            (handlers) => StreamableHttpServer.layerSessionless("/mcp", handlers, { info })
+            McpServer.makeStatelessHandlers(identified),
+            (handlers) => StatelessHttpServer.layer(handlers, { info })
           )).pipe(Layer.provide(authentication)),
           { disableLogger: true, disableListenLog: true }
         ).pipe(Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0 })))
@@ -463,7 +463,7 @@ describeForBothEras("the identity of the client", ({ connect }) => {
       Effect.scoped,
       Effect.provide(
         StreamableHttpServer.layerNode({ port: 0 }).pipe(
-          Layer.provide(McpServer.host(anonymous, { info })),
+          Layer.provide(McpServer.layerHost(anonymous, { info })),
           Layer.provide(authentication)
         )
       )

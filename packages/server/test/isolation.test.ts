@@ -55,7 +55,7 @@ const AppLive = App.toLayer((handlers) =>
     .resource("mark", Effect.succeed("mark"))
 ).pipe(Layer.provide(McpLogger.layer))
 
-const host = McpServer.host(AppLive, { info })
+const host = McpServer.layerHost(AppLive, { info })
 
 /** A client, and the notifications that it has received. */
 interface Client {

@@ -1,7 +1,7 @@
 /** Groups whose clients of revision 2026-07-28 listen to changes. */
 import { JsonRpc, RequestMetadata, type Subscription } from "@effect-mcp/protocol"
 import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
-import { type Principal, RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { type Principal, RequestContext, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -45,8 +45,8 @@ const serving = Effect.fnUntraced(function*<E>(
 ) {
   const servers: Array<McpServer.McpServerShape> = []
   const catching = Layer.effectDiscard(Effect.map(McpServer.McpServer, (server) => void servers.push(server)))
-  const handlers = yield* McpServer.sessionlessHandlers(Layer.merge(groups, catching), options)
-  const { handle } = yield* SessionlessServer.make(handlers, { info: { name: "pages", version: "1" } })
+  const handlers = yield* McpServer.makeStatelessHandlers(Layer.merge(groups, catching), options)
+  const { handle } = yield* StatelessServer.make(handlers, { info: { name: "pages", version: "1" } })
   const [server = assert.fail("no server")] = servers
   const open = Effect.fnUntraced(function*(
     notifications: Subscription.SubscriptionFilter,

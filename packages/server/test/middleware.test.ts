@@ -491,7 +491,7 @@ describeForBothEras("the concurrency limit", ({ serve }) => {
 
   it.effect("rejects a call for which there is no room, or whose time has passed", () =>
     Effect.gen(function*() {
-      const { running, session } = yield* limited({ max: 1, maxWaiting: 1, waitFor: "300 millis" })
+      const { running, session } = yield* limited({ max: 1, maxWaiting: 1, waitTimeout: "300 millis" })
       const first = yield* Effect.forkChild(work(session))
       yield* TestClock.adjust(1)
       const second = yield* Effect.forkChild(errorOf(work(session)))

@@ -2,7 +2,7 @@
 import { Completion, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import type { Caching } from "@effect-mcp/protocol/internal"
 import { McpGroup, McpMiddleware, McpPrompt, McpResource, McpServer } from "@effect-mcp/server"
-import { type Principal, RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { type Principal, RequestContext, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
@@ -57,8 +57,8 @@ interface Outcome extends Partial<Caching.CacheHint> {
 }
 
 const servingOf = Effect.fnUntraced(function*<E>(groups: Layer.Layer<never, E, McpServer.McpServer>, pageSize = 1) {
-  const handlers = yield* McpServer.sessionlessHandlers(groups, { pageSize })
-  const { handle } = yield* SessionlessServer.make(handlers, { info: { name: "library", version: "1" } })
+  const handlers = yield* McpServer.makeStatelessHandlers(groups, { pageSize })
+  const { handle } = yield* StatelessServer.make(handlers, { info: { name: "library", version: "1" } })
   /** Sends a request, and returns the members of its result or of its error. */
   return Effect.fnUntraced(function*(
     method: string,

@@ -38,7 +38,9 @@ const overHttp = <A, E>(groups: Layer.Layer<A, E, McpServer.McpServer>) =>
   Effect.gen(function*() {
     const context = yield* Layer.build(
       StreamableHttpServer.layerNode({ port: 0 }).pipe(
-        Layer.provideMerge(McpServer.host(groups, { info, caching: { tools: { ttl: "1 hour", scope: "public" } } })),
+        Layer.provideMerge(
+          McpServer.layerHost(groups, { info, caching: { tools: { ttl: "1 hour", scope: "public" } } })
+        ),
         Layer.provide(Authentication.anonymous)
       )
     )
@@ -101,7 +103,7 @@ describe("a client of 2026-07-28", () => {
       Effect.gen(function*() {
         const session = yield* connected(served().groups)
         const { reason } = yield* Effect.flip(session.subscribeResource("app://none"))
-        assert.deepStrictEqual(reason, { _tag: "NotServed", uri: "app://none" })
+        assert.deepStrictEqual(reason, { _tag: "NotSubscribable", uri: "app://none" })
       }).pipe(Effect.scoped))
   }
 })

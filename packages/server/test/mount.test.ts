@@ -165,7 +165,7 @@ describeForBothEras("one Layer under two prefixes", ({ connect, isModern }) => {
       assert.deepStrictEqual<unknown>(
         reason,
         isModern
-          ? { _tag: "NotServed", uri }
+          ? { _tag: "NotSubscribable", uri }
           : { _tag: "ErrorResponse", error: McpError.resourceNotFound(uri) }
       )
       // Each new stream of notifications asks again.

@@ -1,7 +1,7 @@
 /** Tools that run as tasks only, in the lists of clients that can call them, and of those that cannot. */
 import { Content, JsonRpc, RequestMetadata, Revision, TaskExtension, type Tool as Protocol } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpServer, McpTool } from "@effect-mcp/server"
-import { type RequestError, SessionlessServer } from "@effect-mcp/session"
+import { type RequestError, StatelessServer } from "@effect-mcp/session"
 import { RemoteTasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -91,8 +91,8 @@ describe("a list of tools", () => {
 
   it.effect("of a server without tasks has all tools, which are called without one", () =>
     Effect.gen(function*() {
-      const handlers = yield* McpServer.sessionlessHandlers(WorksLive)
-      const { handle } = yield* SessionlessServer.make(handlers, { info })
+      const handlers = yield* McpServer.makeStatelessHandlers(WorksLive)
+      const { handle } = yield* StatelessServer.make(handlers, { info })
       for (const revision of [...Revision.legacy, ...Revision.modern]) {
         const send = (method: string, params: object) =>
           Effect.map(

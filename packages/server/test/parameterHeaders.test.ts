@@ -31,14 +31,14 @@ describe("a tool whose argument is repeated in a header", () => {
     it.effect(`${rule}, or the tool is not registered`, () =>
       Effect.gen(function*() {
         for (const properties of invalid) {
-          const exit = yield* Effect.exit(Effect.scoped(McpServer.sessionlessHandlers(whereOf(properties))))
+          const exit = yield* Effect.exit(Effect.scoped(McpServer.makeStatelessHandlers(whereOf(properties))))
           assert.include(String(exit), "have a header that is not allowed", JSON.stringify(properties))
         }
         const valid = whereOf({
           a: annotated("A"),
           b: { type: "object", properties: { c: annotated("C", "integer") } }
         })
-        assert.isDefined(yield* Effect.scoped(McpServer.sessionlessHandlers(valid)))
+        assert.isDefined(yield* Effect.scoped(McpServer.makeStatelessHandlers(valid)))
       }))
   }
 })

@@ -44,7 +44,7 @@ const connected = (revision: Revision.Revision) =>
 const serve = <A, E>(groups: Layer.Layer<A, E, McpServer.McpServer>) =>
   StreamableHttpServer.layerNode({ port: 0 }).pipe(
     Layer.provideMerge(
-      McpServer.host(groups, { info, pageSize: 2, caching: { tools: { ttl: "1 minute", scope: "public" } } })
+      McpServer.layerHost(groups, { info, pageSize: 2, caching: { tools: { ttl: "1 minute", scope: "public" } } })
     ),
     Layer.provide(Authentication.anonymous)
   )

@@ -1,7 +1,7 @@
 /** Tools that ask clients of revision 2026-07-28, which have no session. */
 import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server"
-import { RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { RequestContext, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -54,8 +54,8 @@ const membersOf = (value: unknown) => isMembers(value) ? value : {}
 
 const serving = (reserved: Array<string>) =>
   Effect.gen(function*() {
-    const handlers = yield* McpServer.sessionlessHandlers(booking(reserved))
-    const { handle } = yield* SessionlessServer.make(handlers, { info: { name: "air", version: "1" } })
+    const handlers = yield* McpServer.makeStatelessHandlers(booking(reserved))
+    const { handle } = yield* StatelessServer.make(handlers, { info: { name: "air", version: "1" } })
     return (clientCapabilities: object, retry?: object) =>
       Effect.map(
         handle(request(clientCapabilities, retry), { revision }),

@@ -7,7 +7,7 @@ import {
   Question,
   RequestError,
   SessionHost,
-  SessionlessServer,
+  StatelessServer,
   Transport
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -41,7 +41,7 @@ describe("the name of a server", () => {
   const nameOf = (server: McpServer.Named<McpServer.Options>) =>
     Effect.provide(
       Effect.map(ClientSession.ClientSession, ({ profile }) => profile.info),
-      Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(Layer.empty, server))
+      Layer.provide(ClientSession.layer({ info }), McpServer.layerMemory(Layer.empty, server))
     )
   const named = { name: "notes", title: "Notes", version: "2.0.0", websiteUrl: "https://notes.example" }
 
@@ -354,7 +354,7 @@ describeForBothEras("handlers beside the groups", ({ connect }) => {
       const state = SessionState.make("changes", () => 0)
       const read = one(Effect.orDie(Effect.map(state.get, String)))
       const changed = yield* Queue.unbounded<void>()
-      const context = yield* Layer.build(McpServer.host(read, {
+      const context = yield* Layer.build(McpServer.layerHost(read, {
         info,
         handlers: {
           "notifications/roots/list_changed": Effect.fnUntraced(function*() {
@@ -399,9 +399,9 @@ describe("without sessions", () => {
           () => Effect.catch(Effect.map(state.get, String), ({ message }) => Effect.succeed(message))
         )
       )
-      const handlers = yield* McpServer.sessionlessHandlers(live)
+      const handlers = yield* McpServer.makeStatelessHandlers(live)
       assert.deepStrictEqual(Object.keys(handlers), ["tools/list", "tools/call", "subscriptions/listen"])
-      const server = yield* SessionlessServer.make(handlers, { info })
+      const server = yield* StatelessServer.make(handlers, { info })
       const reply = yield* server.handle(
         { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } },
         { revision: "2025-11-25" }
@@ -443,8 +443,8 @@ describe("a program that needs the state of sessions", () => {
       const problem = "the state \"count\" needs sessions"
       const modern = yield* Effect.exit(connect(counting, { server: { revisions: ["2026-07-28"] } }))
       assert.include(problemOf(modern), `${problem}, and revision 2026-07-28 has none; add an older one to revisions`)
-      const sessionless = yield* Effect.exit(McpServer.sessionlessHandlers(counting))
-      assert.include(problemOf(sessionless), `${problem}; serve the groups by McpServer.host`)
+      const stateless = yield* Effect.exit(McpServer.makeStatelessHandlers(counting))
+      assert.include(problemOf(stateless), `${problem}; serve the groups by McpServer.layerHost`)
     }).pipe(Effect.scoped))
 
   it.effect("serves the revisions that it names, and fails where one has no sessions", () =>

@@ -140,7 +140,7 @@ describeForBothEras("a server declares what is there, and has handlers for what 
         const groups = Layer.mergeAll(Layer.empty, ...present.map((kind) => kinds[kind]))
         const { profile } = yield* connect(groups)
         assert.deepStrictEqual(Object.keys(profile.capabilities).toSorted(), needed(present))
-        const handlers = yield* McpServer.sessionlessHandlers(groups)
+        const handlers = yield* McpServer.makeStatelessHandlers(groups)
         assert.deepStrictEqual(
           Object.keys(handlers).toSorted(),
           [

@@ -160,7 +160,7 @@ describeForBothEras("a tool", ({ connect }) => {
   it.effect("may fail as the client refuses its requests, which the model reads [TOOL-04]", () =>
     Effect.gen(function*() {
       const declined = yield* connect(
-        tool(Schema.Void, Effect.fail(new ElicitationError.ElicitationDeclined({ asked: "Sure?" })))
+        tool(Schema.Void, Effect.fail(new ElicitationError.ElicitationDeclinedError({ asked: "Sure?" })))
       )
       assert.deepStrictEqual(yield* declined.callTool("run"), {
         content: [Content.text("the user declined: Sure?")],

@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { CallbackContext } from "./CallbackContext.ts"
+import type { ClientRequestContext } from "./ClientRequestContext.ts"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
 import type * as HandshakeError from "./HandshakeError.ts"
@@ -37,7 +37,7 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Omi
   readonly capabilities?: Capabilities.ClientCapabilities
   /**
    * The handlers of the server's messages. Handlers of requests (`sampling/createMessage`, `elicitation/create`,
-   * `roots/list`) are declared as capabilities, and run with a `CallbackContext`.
+   * `roots/list`) are declared as capabilities, and run with a `ClientRequestContext`.
    */
   readonly handlers?: H
   /**
@@ -47,12 +47,12 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Omi
    */
   readonly tasks?: GatedClientTasks
   /** The handlers of the server's own methods, which are not in the method table. */
-  readonly extensions?: ReadonlyArray<Extension<"server" | "either", R | CallbackContext | Scope.Scope>>
+  readonly extensions?: ReadonlyArray<Extension<"server" | "either", R | ClientRequestContext | Scope.Scope>>
   /**
    * The middleware of requests in both directions. `subscriptions/listen`, which the client sends by itself, passes
    * none; `subscribeResource` does.
    */
-  readonly middleware?: Middleware<R | CallbackContext | Scope.Scope, R>
+  readonly middleware?: Middleware<R | ClientRequestContext | Scope.Scope, R>
   /**
    * Checks results of tools against their output schemas (TOOL-08), if the negotiated revision has these. The schemas
    * are those of tools that the program has listed, until the server notifies the client that its tools have changed.
@@ -84,8 +84,8 @@ export interface ClientSessionShape extends Shapes.ClientSessionShape {}
  * const info = { name: "app", version: "1.0.0" }
  * export const both = (files: Layer.Layer<Transport.Transport>, search: Layer.Layer<Transport.Transport>) =>
  *   Layer.merge(
- *     Layer.provide(ClientSession.layerOf(Files, { info }), files),
- *     Layer.provide(ClientSession.layerOf(Search, { info }), search)
+ *     Layer.provide(ClientSession.layerAs(Files, { info }), files),
+ *     Layer.provide(ClientSession.layerAs(Search, { info }), search)
  *   )
  *
  * export const program = Effect.gen(function*() {
@@ -138,7 +138,7 @@ export class ClientSession
  * export const revision = Effect.gen(function*() {
  *   const session = yield* ClientSession.make({ info, revisions: ["2025-06-18"] })
  *   return session.profile.revision
- * }).pipe(Effect.scoped, Effect.provide(ServerSession.layerInProcess({}, { info }))) // => "2025-06-18"
+ * }).pipe(Effect.scoped, Effect.provide(ServerSession.layerMemory({}, { info }))) // => "2025-06-18"
  * ```
  *
  * @category constructors
@@ -159,12 +159,12 @@ export const make = <
  *
  * @example
  * ```ts
- * import { CallbackContext, ClientSession } from "@effect-mcp/session"
+ * import { ClientRequestContext, ClientSession } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
  * const handlers = ClientSession.handlers({
  *   "elicitation/create": Effect.fnUntraced(function*({ message }) {
- *     const { profile } = yield* CallbackContext.CallbackContext
+ *     const { profile } = yield* ClientRequestContext.ClientRequestContext
  *     yield* Effect.logInfo(`${profile.info.name} requests input: ${message}`)
  *     return { action: "decline" }
  *   })
@@ -182,7 +182,7 @@ export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
 /**
  * Provides the session under the key of one server. Every build of this Layer makes a new session.
  *
- * A constant that composes this Layer with its transport, such as `Layer.provide(layerOf(...), transport)`, is built
+ * A constant that composes this Layer with its transport, such as `Layer.provide(layerAs(...), transport)`, is built
  * once, however often it is provided at the same time, so it is one session. For two sessions, compose the Layers in a
  * function that is called twice, or use `Layer.fresh`.
  *
@@ -197,14 +197,14 @@ export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
  * // A function, so that each call makes a new session.
  * export const filesIn = (folder: string) =>
  *   Layer.provide(
- *     ClientSession.layerOf(Files, { info: { name: "app", version: "1.0.0" } }),
+ *     ClientSession.layerAs(Files, { info: { name: "app", version: "1.0.0" } }),
  *     StdioClient.layerNode({ command: "node", args: ["files.mjs", folder] })
  *   )
  * ```
  *
  * @category layers
  */
-export const layerOf = <
+export const layerAs = <
   Self,
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never
@@ -219,7 +219,7 @@ export const layerOf = <
 
 /**
  * Provides the session. Every build of this Layer makes a new session. A constant that composes it with its transport
- * is one session, see {@link layerOf}. A program changes its transport by providing another Layer.
+ * is one session, see {@link layerAs}. A program changes its transport by providing another Layer.
  *
  * @example
  * ```ts
@@ -249,4 +249,4 @@ export const layer = <
   ClientSession,
   HandshakeError.HandshakeError,
   Transport | Handlers.ServicesOf<H, "server"> | Exclude<R, Scope.Scope>
-> => layerOf(ClientSession, options)
+> => layerAs(ClientSession, options)

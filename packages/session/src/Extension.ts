@@ -36,7 +36,7 @@ export interface Extension<out From extends MethodDefinition.Sender, out R = nev
  * })
  *
  * const info = { name: "example", version: "1.0.0" }
- * const server = ServerSession.layerInProcess({}, {
+ * const server = ServerSession.layerMemory({}, {
  *   info,
  *   extensions: [Extension.request(echo, ({ text }) => Effect.succeed({ text }))]
  * })

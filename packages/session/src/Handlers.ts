@@ -10,7 +10,7 @@ import {
 } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { CallbackContext } from "./CallbackContext.ts"
+import type { ClientRequestContext } from "./ClientRequestContext.ts"
 import type * as HandledMethods from "./internal/HandledMethods.ts"
 import { trust } from "./internal/trust.ts"
 import type { Listener } from "./Listener.ts"
@@ -82,7 +82,7 @@ export type NotificationHandler<Name extends keyof MethodTable.Notifications, R 
 export type Handlers<From extends MethodDefinition.Role, R = never> = HandlersWith<
   From,
   Exclude<R, NotificationContext>,
-  Exclude<R, RequestContext | CallbackContext>
+  Exclude<R, RequestContext | ClientRequestContext>
 >
 
 /**
@@ -120,7 +120,7 @@ type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect
 export type Provided<From extends MethodDefinition.Role, Name> =
   | Scope.Scope
   | (Name extends "subscriptions/listen" ? Listener : never)
-  | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext
+  | (Name extends RequestName<From> ? From extends "client" ? RequestContext : ClientRequestContext
     : From extends "client" ? NotificationContext
     : never)
 

@@ -143,7 +143,7 @@ export const describe = (reason: HandshakeErrorReason): string => {
  * import * as Effect from "effect/Effect"
  *
  * const info = { name: "example", version: "1.0.0" }
- * const server = ServerSession.layerInProcess({}, { info, revisions: ["2025-11-25"] })
+ * const server = ServerSession.layerMemory({}, { info, revisions: ["2025-11-25"] })
  *
  * export const outcome = ClientSession.make({ info, revisions: ["2024-11-05"] }).pipe(
  *   Effect.as("connected"),

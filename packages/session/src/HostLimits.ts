@@ -31,7 +31,7 @@ import * as NumericOption from "./internal/NumericOption.ts"
  * The victim closes as `Evicted`. Over Streamable HTTP the next request of its client is answered with 404, and the
  * client initializes again (SHS-27). With a `SessionStore`, a victim whose handshake is finished stays in the store,
  * and is restored at the next request of its client. If there is no victim, opening the new session fails with
- * `HostFull`.
+ * `HostFullError`.
  *
  * @category options
  */
@@ -93,7 +93,7 @@ const settings: NumericOption.Settings<Options> = {
 }
 
 /**
- * Returns all limits, with the defaults. Throws an `InvalidOption` if a number is out of its range.
+ * Returns all limits, with the defaults. Throws an `InvalidOptionError` if a number is out of its range.
  *
  * @example
  * ```ts

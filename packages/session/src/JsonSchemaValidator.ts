@@ -4,7 +4,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Result from "effect/Result"
-import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
+import type { UnsupportedSchemaError } from "./UnsupportedSchemaError.ts"
 
 /**
  * A JSON Schema as it was received: any object.
@@ -35,7 +35,7 @@ export interface JsonSchemaValidatorShape {
    * `$schema` is read as draft 2020-12 (MSG-32), in which `format` asserts nothing. Compiling the same schema again is
    * cheap. A failure can have the check of the `rest` of the schema, for a caller that accepts an incomplete check.
    */
-  readonly compile: (schema: JsonSchema) => Result.Result<Check, UnsupportedSchema>
+  readonly compile: (schema: JsonSchema) => Result.Result<Check, UnsupportedSchemaError>
 }
 
 /**

@@ -189,8 +189,8 @@ const settings: NumericOption.Settings<Options> = {
 }
 
 /**
- * Returns all limits: the options, and the defaults of the others. Throws an `InvalidOption` for a number that makes no
- * sense.
+ * Returns all limits: the options, and the defaults of the others. Throws an `InvalidOptionError` for a number that
+ * makes no sense.
  *
  * @example
  * ```ts

@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as NumericOption from "./internal/NumericOption.ts"
 
 /**
- * A number of bytes that sessions, sessionless servers and transports share. They charge the memory that they hold for
+ * A number of bytes that sessions, stateless servers and transports share. They charge the memory that they hold for
  * their peers.
  *
  * If the budget has no room, the largest holder yields: the budget calls `yields` of the account that holds most,
@@ -247,7 +247,7 @@ export const make = (options: Options = {}): MemoryBudget => {
 export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.maxBytes / 2
 
 /**
- * The budget that sessions and servers charge. A session, a `SessionHost`, a sessionless server, `ServerTasks` and
+ * The budget that sessions and servers charge. A session, a `SessionHost`, a stateless server, `ServerTasks` and
  * `ClientTasks` read this reference when they are made. The default is one budget of 256 MiB for the whole process.
  *
  * @example

@@ -96,7 +96,7 @@ export const serverSessions: Metric.Gauge<number> = Metric.gauge("mcp.server.ses
 })
 
 /**
- * The number of sessions that a host rejected. `error.type` is the scope of the `HostFull`.
+ * The number of sessions that a host rejected. `error.type` is the scope of the `HostFullError`.
  *
  * @category metrics
  */

@@ -27,7 +27,7 @@ import type { ServerSessionShape } from "./internal/server/ServerSessionShape.ts
  * @category services
  */
 export class NotificationContext extends Context.Service<NotificationContext, {
-  /** The session of the notification. `undefined` over sessionless transports, where each message stands alone. */
+  /** The session of the notification. `undefined` over stateless transports, where each message stands alone. */
   readonly session: ServerSessionShape | undefined
   /** The profile of the client. */
   readonly profile: Profile.ClientProfile

@@ -92,7 +92,7 @@ export class RequestContext extends Context.Service<RequestContext, {
   /** The authenticated sender of the request. */
   readonly principal: Principal | undefined
   /**
-   * The session of the request, for state and messages that outlive the request. `undefined` over sessionless
+   * The session of the request, for state and messages that outlive the request. `undefined` over stateless
    * transports, where each request stands alone.
    */
   readonly session: ServerSessionShape | undefined

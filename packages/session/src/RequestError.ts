@@ -5,7 +5,7 @@ import { CloseReason, type InputRequired, type McpError, type Meta } from "@effe
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
-import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
+import type { UnsupportedSchemaError } from "./UnsupportedSchemaError.ts"
 
 /**
  * The kinds of {@link RequestError}. The peer sent only `ErrorResponse`. The others arise on this side, and none of
@@ -30,12 +30,12 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  *   failed with this error. The server was not sent an answer.
  * - `InputRequired`: the server answered the request with questions (2026-07-28), and the option `questions` leaves
  *   them to the program. `required` has them.
- * - `NotServed`: the server notifies of no changes of the resource with this `uri`. It left the resource out of the
- *   filter that it acknowledged (2026-07-28, SUB-04).
- * - `NotAllowed`: the session is in a state in which this message cannot be sent. Nothing was sent.
+ * - `NotSubscribable`: the server notifies of no changes of the resource with this `uri`. It left the resource out of
+ *   the filter that it acknowledged (2026-07-28, SUB-04).
+ * - `WrongState`: the session is in a state in which this message cannot be sent. Nothing was sent.
  * - `StatelessModeNotSupported`: a server without sessions cannot send requests, not even `ping`. Nothing was sent.
- * - `NotAskable`: revision 2026-07-28 has questions to the client in `tools/call`, `prompts/get` and `resources/read`
- *   only, and the handler serves another method (MRTR-02). Nothing was sent.
+ * - `CannotAskHere`: revision 2026-07-28 has questions to the client in `tools/call`, `prompts/get` and
+ *   `resources/read` only, and the handler serves another method (MRTR-02). Nothing was sent.
  * - `SendFailed`: the transport could not send the message. The peer has not carried it out.
  * - `OutcomeUnknown`: the stream that carries the response was lost. The peer may have carried the request out, so a
  *   retry can have its effect twice.
@@ -50,7 +50,7 @@ export type RequestErrorReason =
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason; readonly isSent: boolean }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
   | { readonly _tag: "MalformedResponse"; readonly problem: string }
-  | { readonly _tag: "UnusableSchema"; readonly tool: string; readonly error: UnsupportedSchema }
+  | { readonly _tag: "UnusableSchema"; readonly tool: string; readonly error: UnsupportedSchemaError }
   | { readonly _tag: "InvalidParams"; readonly problem: string }
   | { readonly _tag: "MissingCapability"; readonly capability: string }
   | { readonly _tag: "UndeclaredCapability"; readonly capability: string; readonly option: string }
@@ -65,10 +65,10 @@ export type RequestErrorReason =
   }
   | { readonly _tag: "QuestionFailed"; readonly method: string; readonly error: McpError.McpError }
   | { readonly _tag: "InputRequired"; readonly required: InputRequired.InputRequiredResult }
-  | { readonly _tag: "NotServed"; readonly uri: string }
-  | { readonly _tag: "NotAllowed"; readonly state: string }
+  | { readonly _tag: "NotSubscribable"; readonly uri: string }
+  | { readonly _tag: "WrongState"; readonly state: string }
   | { readonly _tag: "StatelessModeNotSupported" }
-  | { readonly _tag: "NotAskable"; readonly served: string }
+  | { readonly _tag: "CannotAskHere"; readonly served: string }
   | { readonly _tag: "SendFailed"; readonly error: TransportError }
   | { readonly _tag: "OutcomeUnknown"; readonly error: TransportError }
   | { readonly _tag: "ExchangeEnded" }
@@ -118,14 +118,14 @@ const describe = (reason: RequestErrorReason): string => {
     case "InputRequired":
       return "the server has questions, and the option questions leaves them to the program; " +
         "send the request again with inputResponses and requestState among its params"
-    case "NotServed":
+    case "NotSubscribable":
       return `the server does not notify of changes of ${JSON.stringify(Excerpt.of(reason.uri))}; ` +
         "check that the resource exists, and that the server serves subscriptions to it"
-    case "NotAllowed":
+    case "WrongState":
       return `cannot be sent while the session is ${reason.state}`
     case "StatelessModeNotSupported":
       return "a server without sessions cannot send requests; serve the client in a session instead"
-    case "NotAskable":
+    case "CannotAskHere":
       return `a handler of ${reason.served} cannot ask the client in revision 2026-07-28; ` +
         "ask in tools/call, prompts/get or resources/read"
     case "SendFailed":
@@ -197,7 +197,7 @@ export const withoutCause = ({ message, method, reason }: RequestError): string 
     case "QuestionFailed":
       return `${method}: the server asked for ${reason.method}, and the handler of its client failed with error ` +
         `${reason.error.code}`
-    case "NotServed":
+    case "NotSubscribable":
       return `${method}: the server does not notify of changes of the resource`
     case "SendFailed":
       return `${method}: the request could not be sent`
@@ -209,9 +209,9 @@ export const withoutCause = ({ message, method, reason }: RequestError): string 
     case "UnknownProgressToken":
     case "NotInRevision":
     case "InputRequired":
-    case "NotAllowed":
+    case "WrongState":
     case "StatelessModeNotSupported":
-    case "NotAskable":
+    case "CannotAskHere":
     case "ExchangeEnded":
       // This message contains no text of the peer.
       return message

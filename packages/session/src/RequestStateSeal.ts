@@ -13,7 +13,7 @@ import * as Result from "effect/Result"
 import * as NodeCipher from "./internal/ciphers/NodeCipher.ts"
 import * as WebCipher from "./internal/ciphers/WebCipher.ts"
 import * as webCrypto from "./internal/webCrypto.ts"
-import { InvalidOption } from "./InvalidOption.ts"
+import { InvalidOptionError } from "./InvalidOptionError.ts"
 
 /**
  * The error of a seal whose operation failed, for example because a key service cannot be reached.
@@ -67,7 +67,7 @@ export interface Options {
 const minSecretCharacters = 32
 
 /**
- * Makes a seal with AES-256-GCM of the platform. Throws an `InvalidOption` for a secret that is too short.
+ * Makes a seal with AES-256-GCM of the platform. Throws an `InvalidOptionError` for a secret that is too short.
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export const make = ({ secrets }: Options): RequestStateSeal => {
   for (const secret of secrets) {
     const { length } = Redacted.value(secret)
     if (length < minSecretCharacters) {
-      throw new InvalidOption({
+      throw new InvalidOptionError({
         option: "secrets",
         given: `a text of ${length}`,
         allowed: `texts of at least ${minSecretCharacters} characters`
@@ -145,7 +145,7 @@ const unconfigured = (): RequestStateSeal => {
           return Effect.logWarning(
             "a question to a client is sealed with a secret that was generated for this process: its answer is " +
               "accepted by no other process, and not after a restart; provide RequestStateSeal.layer({ secrets }) to " +
-              "the server, or RequestStateSeal.layerGenerated if one process is enough"
+              "the server, or RequestStateSeal.layerEphemeral if one process is enough"
           )
         }),
         seal.seal(text, context)
@@ -197,7 +197,7 @@ export const layer = (options: Options): Layer.Layer<never> =>
 
 /**
  * Provides a seal with a secret that is generated for this Layer, and logs no warning. No other process accepts its
- * states, and they end with this process. `McpServer.runStdio` does so, because its one client has one process.
+ * states, and they end with this process. `McpServer.runMainStdio` does so, because its one client has one process.
  *
  * @example
  * ```ts
@@ -205,10 +205,10 @@ export const layer = (options: Options): Layer.Layer<never> =>
  * import * as Effect from "effect/Effect"
  *
  * export const main = ServerSession.serve({}, { info: { name: "example", version: "1.0.0" } }).pipe(
- *   Effect.provide(RequestStateSeal.layerGenerated)
+ *   Effect.provide(RequestStateSeal.layerEphemeral)
  * )
  * ```
  *
  * @category layers
  */
-export const layerGenerated: Layer.Layer<never> = Layer.effect(RequestStateSeal, Effect.sync(generated))
+export const layerEphemeral: Layer.Layer<never> = Layer.effect(RequestStateSeal, Effect.sync(generated))

@@ -48,10 +48,10 @@ export interface Options<R = never> extends Omit<Session.Options, "revisions"> {
    * Serves without a handshake, in this revision. The server stores nothing about the client. The response to
    * `initialize` has this revision and changes nothing. Requests of the server, ping included, fail with
    * `StatelessModeNotSupported`. The connection still has one client: its requests in flight have different ids, and it
-   * can cancel them. If several clients share a connection, use `SessionlessServer` for its frames. Default: a session,
+   * can cancel them. If several clients share a connection, use `StatelessServer` for its frames. Default: a session,
    * which begins with a handshake.
    */
-  readonly sessionless?: { readonly revision: Revision.LegacyRevision }
+  readonly stateless?: { readonly revision: Revision.LegacyRevision }
   /**
    * The state of calls that ask their clients in revision 2026-07-28: it expires after 10 minutes, and is accepted more
    * than once, unless these options say otherwise.
@@ -237,7 +237,7 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
  * import * as Layer from "effect/Layer"
  *
  * const info = { name: "example", version: "1.0.0" }
- * const server = ServerSession.layerInProcess({
+ * const server = ServerSession.layerMemory({
  *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  * }, { info })
  *
@@ -250,7 +250,7 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
  *
  * @category layers
  */
-export const layerInProcess = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
+export const layerMemory = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
 ): Layer.Layer<

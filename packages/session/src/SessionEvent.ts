@@ -5,7 +5,7 @@ import type { CloseReason, JsonRpc, Meta, RequestId } from "@effect-mcp/protocol
 import type * as Cause from "effect/Cause"
 import type { FrameError, TransportEvent } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
-import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
+import type { UnsupportedSchemaError } from "./UnsupportedSchemaError.ts"
 
 /**
  * The reasons why a step of progress was not delivered.
@@ -122,7 +122,7 @@ export type SessionEvent =
   | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
   | { readonly _tag: "ProfileTrimmed"; readonly limitBytes: number }
   | { readonly _tag: "OutputSchemaDropped"; readonly tool: string }
-  | { readonly _tag: "OutputSchemaPartlyChecked"; readonly tool: string; readonly error: UnsupportedSchema }
+  | { readonly _tag: "OutputSchemaPartlyChecked"; readonly tool: string; readonly error: UnsupportedSchemaError }
   | {
     readonly _tag: "SessionStoreFailed"
     readonly operation: "save" | "touch" | "remove"

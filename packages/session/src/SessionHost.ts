@@ -15,12 +15,12 @@ import type * as ServerSession from "./ServerSession.ts"
 import type { SessionEvent } from "./SessionEvent.ts"
 
 /**
- * Options for a host and its sessions: those of a `ServerSession`, except `sessionless`. `limits.initializeTimeout` is
+ * Options for a host and its sessions: those of a `ServerSession`, except `stateless`. `limits.initializeTimeout` is
  * the time that a client has to send `initialize`; its default here is 30 seconds.
  *
  * @category models
  */
-export interface Options<R = never> extends Omit<ServerSession.Options<R>, "observe" | "sessionless"> {
+export interface Options<R = never> extends Omit<ServerSession.Options<R>, "observe" | "stateless"> {
   /** The limits of the host: the number of its sessions, and their lifetimes. */
   readonly sessions?: HostLimits.Options
   /**
@@ -53,22 +53,22 @@ export type HostFullScope = Shapes.HostFullScope
  *
  * @category errors
  */
-export type HostFull = Shapes.HostFull
+export type HostFullError = Shapes.HostFullError
 
 /**
- * The class of the error {@link HostFull}.
+ * The class of the error {@link HostFullError}.
  *
  * @example
  * ```ts
  * import { SessionHost } from "@effect-mcp/session"
  *
- * export const message = new SessionHost.HostFull({ scope: "host", limit: 10_000 }).message
+ * export const message = new SessionHost.HostFullError({ scope: "host", limit: 10_000 }).message
  * // => "no room for another session: the host has 10000 (sessions.max), and none of them can be evicted"
  * ```
  *
  * @category errors
  */
-export const HostFull: typeof Shapes.HostFull = Shapes.HostFull
+export const HostFullError: typeof Shapes.HostFullError = Shapes.HostFullError
 
 /**
  * A session that a host keeps.

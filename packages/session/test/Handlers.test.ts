@@ -1,6 +1,6 @@
 /** The services that a record of handlers needs, and the capabilities that it implies. */
 import { Capabilities, MethodTable } from "@effect-mcp/protocol"
-import { CallbackContext, Handlers, NotificationContext, RequestContext, ServerSession } from "@effect-mcp/session"
+import { ClientRequestContext, Handlers, NotificationContext, RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,16 +8,18 @@ import { connected, tools } from "./support/sessions.ts"
 
 describe("services that the session provides to handlers", () => {
   const requestProgress = Effect.asVoid(RequestContext.progress({ progress: 1 }))
-  const callbackProgress = Effect.asVoid(CallbackContext.progress({ progress: 1 }))
+  const callbackProgress = Effect.asVoid(ClientRequestContext.progress({ progress: 1 }))
 
-  it("a handler of a server has a RequestContext, and no CallbackContext", () => {
+  it("a handler of a server has a RequestContext, and no ClientRequestContext", () => {
     const handlers = { "tools/list": () => Effect.as(requestProgress, { tools: [] }) }
     expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
     const wrong = { "tools/list": () => Effect.as(callbackProgress, { tools: [] }) }
-    expectTypeOf<Handlers.ServicesOf<typeof wrong, "client">>().toEqualTypeOf<CallbackContext.CallbackContext>()
+    expectTypeOf<Handlers.ServicesOf<typeof wrong, "client">>().toEqualTypeOf<
+      ClientRequestContext.ClientRequestContext
+    >()
   })
 
-  it("a handler of a client has a CallbackContext, and no RequestContext", () => {
+  it("a handler of a client has a ClientRequestContext, and no RequestContext", () => {
     const handlers = { "roots/list": () => Effect.as(callbackProgress, { roots: [] }) }
     expectTypeOf<Handlers.ServicesOf<typeof handlers, "server">>().toEqualTypeOf<never>()
     const wrong = { "roots/list": () => Effect.as(requestProgress, { roots: [] }) }

@@ -1,6 +1,6 @@
 /** The memory budget: its accounts, and the sessions and servers that share it. */
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
-import { MemoryBudget, SessionlessServer } from "@effect-mcp/session"
+import { MemoryBudget, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -320,7 +320,7 @@ describe("sessions that share a budget", () => {
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const late = yield* Deferred.make<void>()
-      const server = yield* SessionlessServer.make(
+      const server = yield* StatelessServer.make(
         tools({ big: Effect.succeed(text("x".repeat(20_000))), late: Effect.as(Deferred.await(late), text("late")) }),
         { info }
       ).pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
@@ -346,7 +346,7 @@ describe("sessions that share a budget", () => {
   it.effect("law 12: replies of a batch without room become errors, and the others are released with the batch", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 25_000 })
-      const server = yield* SessionlessServer.make(tools({ big: Effect.succeed(text("x".repeat(10_000))) }), { info })
+      const server = yield* StatelessServer.make(tools({ big: Effect.succeed(text("x".repeat(10_000))) }), { info })
         .pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
       const replies = yield* server.handle([call(1, "big"), call(2, "big"), call(3, "big")], { revision: "2025-03-26" })
       assert.deepStrictEqual(
@@ -420,10 +420,10 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 12: the frames of a sessionless server are charged, and released with their responses", () =>
+  it.effect("law 12: the frames of a stateless server are charged, and released with their responses", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: weight })
-      const server = yield* SessionlessServer.make(tools({ wait: Effect.never, x: Effect.succeed(text("x")) }), {
+      const server = yield* StatelessServer.make(tools({ wait: Effect.never, x: Effect.succeed(text("x")) }), {
         info
       })
         .pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))

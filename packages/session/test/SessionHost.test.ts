@@ -16,8 +16,8 @@ import { call, info, performHandshake, recorder, settled, start, text, tools, tr
 const ada = { id: "ada" }
 const grace = { id: "grace" }
 
-const scopeOf = (error: SessionHost.HostFull | TransportError.TransportError) =>
-  error._tag === "HostFull" ? [error.scope, error.limit] : []
+const scopeOf = (error: SessionHost.HostFullError | TransportError.TransportError) =>
+  error._tag === "HostFullError" ? [error.scope, error.limit] : []
 
 describe("a host", () => {
   it.effect("serves its sessions independently, with the services of the program that made it", () =>

@@ -9,7 +9,7 @@ import {
   type Sampling
 } from "@effect-mcp/protocol"
 import {
-  CallbackContext,
+  ClientRequestContext,
   ClientSession,
   type Handlers,
   MemoryTransport,
@@ -78,9 +78,9 @@ const serverHandlers = ServerSession.handlers({
   "completion/complete": ({ argument }) => Effect.succeed({ completion: { values: [`${argument.value}!`] } })
 })
 
-const clientHandlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
+const clientHandlers: Handlers.Handlers<"server", ClientRequestContext.ClientRequestContext> = {
   "sampling/createMessage": ({ messages }) =>
-    Effect.as(CallbackContext.progress({ progress: 1 }), {
+    Effect.as(ClientRequestContext.progress({ progress: 1 }), {
       role: "assistant" as const,
       content: Content.text(`${messages.length} message`),
       model: "m"
@@ -98,7 +98,9 @@ const capabilities = {
 
 const connect = Effect.fnUntraced(function*(options: {
   readonly pair?: Effect.Effect<MemoryTransport.Pair>
-  readonly client?: Partial<ClientSession.Options<Handlers.Handlers<"server", CallbackContext.CallbackContext>>>
+  readonly client?: Partial<
+    ClientSession.Options<Handlers.Handlers<"server", ClientRequestContext.ClientRequestContext>>
+  >
 } = {}) {
   const pair = yield* options.pair ?? MemoryTransport.make()
   const server = yield* ServerSession.make(serverHandlers, { info, capabilities }).pipe(
@@ -349,7 +351,7 @@ describe("low-level members of a session", () => {
       const operating = yield* Deferred.make<ClientSession.ClientSessionShape>()
       const handlers: typeof clientHandlers = {
         "roots/list": Effect.fnUntraced(function*() {
-          const { meta } = yield* CallbackContext.CallbackContext
+          const { meta } = yield* ClientRequestContext.ClientRequestContext
           const { progress } = yield* Deferred.await(operating)
           yield* Effect.orDie(progress(meta?.progressToken ?? "none", { progress: 1, total: 2 }))
           return { roots: [] }

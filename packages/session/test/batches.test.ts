@@ -206,7 +206,7 @@ describe("a batch that a server receives", () => {
       const attempts: Array<unknown> = []
       const { link, record } = yield* withRawClient({
         handlers: tools({ quick: Effect.succeed(text("quick")), big: Effect.succeed(text("big")) }),
-        server: { sessionless: { revision: batched } },
+        server: { stateless: { revision: batched } },
         pair: Effect.map(MemoryTransport.make(), (pair) => ({
           ...pair,
           server: {
@@ -235,12 +235,12 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
-        server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 100 }, stateless: { revision: batched } }
       })
       yield* settled
       link.deliver([call("a", "never"), ...upTo(99).map(ping)])
       yield* settled
-      assert.strictEqual((yield* session.state)._tag, "Sessionless")
+      assert.strictEqual((yield* session.state)._tag, "Stateless")
       link.deliver([call("b", "never"), ping(101), ping(102)])
       assert.deepInclude(yield* session.closed, { _tag: "RepliesOverflow", waiting: 101 })
     }))
@@ -249,7 +249,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never, big: Effect.succeed(text("x".repeat(10_000))) }),
-        server: { limits: { maxOutgoingBytes: 25_000 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingBytes: 25_000 }, stateless: { revision: batched } }
       })
       yield* settled
       link.deliver([call("a", "never"), call("b", "big")])
@@ -259,7 +259,7 @@ describe("a batch that a server receives", () => {
       yield* settled
       link.deliver([call("d", "never"), call("e", "big")])
       yield* settled
-      assert.strictEqual((yield* session.state)._tag, "Sessionless")
+      assert.strictEqual((yield* session.state)._tag, "Stateless")
       link.deliver([call("f", "never"), call("g", "big"), ping(1)])
       yield* settled
       assert.deepInclude(yield* session.closed, { _tag: "RepliesOverflow", waiting: 4 })
@@ -269,7 +269,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { frames, link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
-        server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 100 }, stateless: { revision: batched } }
       }).pipe(Effect.map((parts) => ({ ...parts, frames: parts.link.sent })))
       yield* settled
       for (let count = 0; count < 10; count++) {
@@ -277,14 +277,14 @@ describe("a batch that a server receives", () => {
         link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: "a" }))
       }
       yield* settled
-      assert.strictEqual((yield* session.state)._tag, "Sessionless")
+      assert.strictEqual((yield* session.state)._tag, "Stateless")
       assert.strictEqual(frames.length, 900)
     }))
 
   it.effect("law 12: an unread batch counts as all of its replies", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
-        server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 100 }, stateless: { revision: batched } }
       })
       yield* settled
       link.stall()
@@ -297,7 +297,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.sleep("1 second").pipe(Effect.as(text("x"))) }),
-        server: { limits: { maxOutgoingReplies: 10_000, maxBatchMessages: 10_000 }, sessionless: { revision: batched } }
+        server: { limits: { maxOutgoingReplies: 10_000, maxBatchMessages: 10_000 }, stateless: { revision: batched } }
       })
       yield* settled
       for (let count = 0; count < 3; count++) {
@@ -308,7 +308,7 @@ describe("a batch that a server receives", () => {
         link.resume()
         yield* settled
       }
-      assert.strictEqual((yield* session.state)._tag, "Sessionless")
+      assert.strictEqual((yield* session.state)._tag, "Stateless")
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       const codes = link.sent.slice(-10_000).map(codeOf)
       // Each of the 5,000 calls gets a reply; those beyond 256 in flight are rejected.
@@ -319,7 +319,7 @@ describe("a batch that a server receives", () => {
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
-        server: { limits: { maxIncomingBytes: 5000 }, sessionless: { revision: batched } }
+        server: { limits: { maxIncomingBytes: 5000 }, stateless: { revision: batched } }
       })
       yield* settled
       const large = (id: number) => call(id, "never", { arguments: { x: "x".repeat(1000) } })

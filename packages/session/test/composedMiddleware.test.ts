@@ -64,7 +64,7 @@ describe("composed middleware", () => {
           }
         },
         server: {
-          sessionless: { revision: Revision.latestLegacy },
+          stateless: { revision: Revision.latestLegacy },
           middleware: Middleware.all({ inbound: (request, next) => next(request) }, recording("it", []))
         }
       })

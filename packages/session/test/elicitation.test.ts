@@ -6,7 +6,7 @@ import {
   JsonRpc,
   McpError
 } from "@effect-mcp/protocol"
-import { CallbackContext, type Handlers, RequestContext } from "@effect-mcp/session"
+import { ClientRequestContext, type Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -39,7 +39,7 @@ const form: ElicitationSchema.ElicitationSchema = {
 
 const urlMode = { url: "https://example.com/sign-in", elicitationId: "1" }
 
-type Handler = Handlers.RequestHandler<"elicitation/create", CallbackContext.CallbackContext>
+type Handler = Handlers.RequestHandler<"elicitation/create", ClientRequestContext.ClientRequestContext>
 
 type Declared = Capabilities.ClientCapabilities["elicitation"]
 
@@ -145,7 +145,7 @@ describe("the answer to an elicitation", () => {
       const { client: caller } = yield* connected({
         ...client(({ message }) =>
           Effect.gen(function*() {
-            const { profile } = yield* CallbackContext.CallbackContext
+            const { profile } = yield* ClientRequestContext.ClientRequestContext
             prompts.push(`${profile.info.title} asks: ${message}`)
             return { action: "decline" }
           })

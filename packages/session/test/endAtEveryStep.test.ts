@@ -164,7 +164,7 @@ for (const { form, pair } of forms) {
                 handlers: {
                   "tools/call": () => Effect.as(RequestContext.progress({ progress: 1 }), text("x"))
                 },
-                server: { middleware, sessionless: { revision: "2025-03-26" } }
+                server: { middleware, stateless: { revision: "2025-03-26" } }
               })
               yield* steps(30)
               link.deliver(together ? [call(1, "x"), call(2, "x")] : call(1, "x"))

@@ -1,12 +1,12 @@
 import { ErrorCode, JsonRpc, McpError, Meta, MethodDefinition } from "@effect-mcp/protocol"
-import { Extension, RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { Extension, RequestContext, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { connectedSessionless, sessionless, withModernServer } from "./support/modernServers.ts"
+import { connectedStateless, stateless, withModernServer } from "./support/modernServers.ts"
 import {
   client,
   codeOf,
@@ -157,7 +157,7 @@ describe("extension methods", () => {
 describe("an extension that one side has, in 2026-07-28", () => {
   it.effect("[VER-18] is rejected by a server without it, which serves the core protocol to the client", () =>
     Effect.gen(function*() {
-      const { session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+      const { session } = yield* connectedStateless(tools({ answer: Effect.succeed(text("42")) }), {
         client: {
           extensions: [Extension.request(either, exclaim), Extension.notification(reindexed, () => Effect.void)]
         }
@@ -185,7 +185,7 @@ describe("an extension that one side has, in 2026-07-28", () => {
 
   it.effect("[VER-18] of a server does not change what it does for a client without it", () =>
     Effect.gen(function*() {
-      const { session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+      const { session } = yield* connectedStateless(tools({ answer: Effect.succeed(text("42")) }), {
         server: { extensions: [Extension.request(echo, exclaim)] }
       })
       assert.deepStrictEqual(session.profile.capabilities, { tools: {}, logging: {} })
@@ -204,7 +204,7 @@ describe("the name of an extension", () => {
         seen.push(profile.capabilities)
         return text("42")
       })
-      const { session } = yield* connectedSessionless(tools({ answer }), {
+      const { session } = yield* connectedStateless(tools({ answer }), {
         client: { capabilities: { extensions: search } },
         server: { capabilities: { extensions: search } }
       })
@@ -218,11 +218,11 @@ describe("the name of an extension", () => {
       const invalid = ["search", "com.example/", "/search", "com..example/search", "1com/search", "com.example/a b", ""]
       for (const name of invalid) {
         const capabilities = { extensions: { [name]: {} } }
-        const { transport } = yield* sessionless({})
+        const { transport } = yield* stateless({})
         for (
           const starting of [
             Effect.asVoid(client(transport, { capabilities })),
-            Effect.asVoid(SessionlessServer.make({}, { info, capabilities }))
+            Effect.asVoid(StatelessServer.make({}, { info, capabilities }))
           ]
         ) {
           const exit = yield* Effect.exit(starting)

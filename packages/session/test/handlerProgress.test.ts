@@ -1,9 +1,9 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import {
-  CallbackContext,
+  ClientRequestContext,
   MemoryTransport,
   RequestContext,
-  SessionlessServer,
+  StatelessServer,
   type Transport
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -140,7 +140,7 @@ describe("a reply after progress", () => {
           handlers: {
             "roots/list": () =>
               Effect.as(
-                Effect.flatMap(CallbackContext.CallbackContext, ({ progress }) => progress({ progress: 1 })),
+                Effect.flatMap(ClientRequestContext.ClientRequestContext, ({ progress }) => progress({ progress: 1 })),
                 { roots: [] }
               )
           }
@@ -165,10 +165,10 @@ describe("a reply after progress", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("of a sessionless server is sent in the turn after the last step", () =>
+  it.effect("of a stateless server is sent in the turn after the last step", () =>
     Effect.gen(function*() {
       const { record, turns } = makeTurnRecorder()
-      const server = yield* SessionlessServer.make(handlers, { info })
+      const server = yield* StatelessServer.make(handlers, { info })
       const reply = yield* start(
         Effect.map(
           server.handle(call(1, "x", token), {

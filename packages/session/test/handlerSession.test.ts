@@ -1,6 +1,6 @@
 /** The session of a handler: that of its `RequestContext` or `NotificationContext`. */
 import { JsonRpc } from "@effect-mcp/protocol"
-import { NotificationContext, RequestContext, type ServerSession, SessionlessServer } from "@effect-mcp/session"
+import { NotificationContext, RequestContext, type ServerSession, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { makeHost, openOperating } from "./support/hosts.ts"
@@ -58,9 +58,9 @@ describe("the session of a handler", () => {
   it.effect("does not exist without sessions", () =>
     Effect.gen(function*() {
       const { handlers, seen } = recordingTool()
-      const sessionless = yield* SessionlessServer.make(handlers, { info })
-      yield* sessionless.handle(call(1, "x"), { revision: "2025-11-25" })
-      const { raw } = yield* withRawClient({ handlers, server: { sessionless: { revision: "2025-11-25" } } })
+      const stateless = yield* StatelessServer.make(handlers, { info })
+      yield* stateless.handle(call(1, "x"), { revision: "2025-11-25" })
+      const { raw } = yield* withRawClient({ handlers, server: { stateless: { revision: "2025-11-25" } } })
       yield* raw.send(call(2, "x"))
       yield* raw.response
       assert.deepStrictEqual(seen, [undefined, undefined])
@@ -85,9 +85,9 @@ describe("the session of a notification's handler", () => {
   it.effect("does not exist without sessions", () =>
     Effect.gen(function*() {
       const { handlers, seen } = recordingHandler()
-      const sessionless = yield* SessionlessServer.make(handlers, { info })
-      yield* sessionless.handle(changed, { revision: "2025-11-25" })
-      const { raw } = yield* withRawClient({ handlers, server: { sessionless: { revision: "2025-11-25" } } })
+      const stateless = yield* StatelessServer.make(handlers, { info })
+      yield* stateless.handle(changed, { revision: "2025-11-25" })
+      const { raw } = yield* withRawClient({ handlers, server: { stateless: { revision: "2025-11-25" } } })
       yield* raw.send(changed)
       yield* settled
       assert.deepStrictEqual(

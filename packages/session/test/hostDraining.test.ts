@@ -16,8 +16,8 @@ const gracefulClose = { limits: { gracefulTimeout: "5 seconds" } } as const
 const slowTools = (duration: "3 seconds" | "4 seconds" | "1 hour") =>
   tools({ slow: Effect.as(Effect.sleep(duration), text("done")) })
 
-const isDraining = (error: SessionHost.HostFull | TransportError.TransportError) =>
-  error._tag === "HostFull" && error.scope === "draining"
+const isDraining = (error: SessionHost.HostFullError | TransportError.TransportError) =>
+  error._tag === "HostFullError" && error.scope === "draining"
 
 describe("a draining host", () => {
   it.effect("opens no sessions, and closes all sessions concurrently after their requests finish", () =>

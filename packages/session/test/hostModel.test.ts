@@ -172,7 +172,7 @@ const runCommands = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
           releases.push([])
         } else {
           const error = yield* Effect.flip(opening)
-          assert.strictEqual(error._tag === "HostFull" ? error.scope : error._tag, rejected)
+          assert.strictEqual(error._tag === "HostFullError" ? error.scope : error._tag, rejected)
         }
         break
       }

@@ -306,7 +306,7 @@ describe("a restored session", () => {
         assert.deepStrictEqual(yield* host.restore("kept", server, { kind: "memory", principal }), notFound)
       }
       const full = yield* Effect.flip(host.restore("kept", server, asOwner))
-      assert.strictEqual(full._tag, "HostFull")
+      assert.strictEqual(full._tag, "HostFullError")
     }))
 
   it.effect("needs a slot, as a new session does", () =>
@@ -314,10 +314,10 @@ describe("a restored session", () => {
       const { kept, service } = store()
       yield* storeSession(service)
       const full = yield* makeHost(handlers, { sessions: { max: 0 } }).pipe(withStore(service))
-      assert.strictEqual((yield* Effect.flip(restore(full)))._tag, "HostFull")
+      assert.strictEqual((yield* Effect.flip(restore(full)))._tag, "HostFullError")
       const drained = yield* makeHost(handlers).pipe(withStore(service))
       yield* drained.drain
-      assert.strictEqual((yield* Effect.flip(restore(drained)))._tag, "HostFull")
+      assert.strictEqual((yield* Effect.flip(restore(drained)))._tag, "HostFullError")
       assert.strictEqual(kept.size, 1)
     }))
 

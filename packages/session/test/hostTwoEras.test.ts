@@ -43,7 +43,7 @@ describe("a host with a client of both eras", () => {
         const other = yield* openSession(host, { client: "other" })
         // The grace of the other client is not over, so a newcomer finds no room.
         const rejected = yield* Effect.flip(openSession(host, { client: "hostile" }))
-        assert.strictEqual(rejected._tag, "HostFull")
+        assert.strictEqual(rejected._tag, "HostFullError")
         assert.isUndefined(yield* endOf(other.hosted))
       }))
   }

@@ -1,5 +1,5 @@
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
-import { CallbackContext, Middleware, RequestContext } from "@effect-mcp/session"
+import { ClientRequestContext, Middleware, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { recording } from "./support/recordingMiddleware.ts"
@@ -137,7 +137,7 @@ describe("inbound middleware", () => {
           handlers: { "roots/list": () => Effect.succeed({ roots: [] }) },
           middleware: {
             inbound: (request, next) =>
-              Effect.flatMap(CallbackContext.CallbackContext, ({ profile }) => {
+              Effect.flatMap(ClientRequestContext.ClientRequestContext, ({ profile }) => {
                 received.push(`${profile.info.name}: ${request.method}`)
                 return next(request)
               })

@@ -1,6 +1,6 @@
 /** The questions of a server in revision 2026-07-28: the client answers them, and sends its request again. */
 import { type Elicitation, JsonRpc, McpError } from "@effect-mcp/protocol"
-import { CallbackContext, ClientSession, MemoryTransport, type RequestError } from "@effect-mcp/session"
+import { ClientRequestContext, ClientSession, MemoryTransport, type RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -201,7 +201,7 @@ describe("a question of the server", () => {
     { arbitrary: { runs: 100 } }
   )
 
-  it.effect("its handler has a CallbackContext, a scope, and the id of a page", () =>
+  it.effect("its handler has a ClientRequestContext, a scope, and the id of a page", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const { session } = yield* withModernServer({
@@ -209,8 +209,8 @@ describe("a question of the server", () => {
           capabilities: { elicitation: { form: {}, url: {} } },
           handlers: {
             "elicitation/create": Effect.fnUntraced(function*(params) {
-              const { id, method, profile } = yield* CallbackContext.CallbackContext
-              yield* CallbackContext.progress({ progress: 1 })
+              const { id, method, profile } = yield* ClientRequestContext.ClientRequestContext
+              yield* ClientRequestContext.progress({ progress: 1 })
               yield* Effect.addFinalizer(() => Effect.sync(() => void seen.push("released")))
               seen.push(method, profile.revision, params.mode === "url" && params.elicitationId === id)
               return { action: "accept" } as const

@@ -4,8 +4,8 @@ import {
   type Handlers,
   Listener,
   RequestContext,
-  type SessionlessServer,
-  SessionlessServer as Server
+  type StatelessServer,
+  StatelessServer as Server
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -44,7 +44,7 @@ const serving = (
   handler: NonNullable<
     Handlers.Handlers<"client", RequestContext.RequestContext | Scope.Scope>["subscriptions/listen"]
   >,
-  options: Partial<SessionlessServer.Options> = {}
+  options: Partial<StatelessServer.Options> = {}
 ) =>
   Server.make({
     "tools/list": () => Effect.succeed({ tools: [] }),
@@ -54,7 +54,7 @@ const serving = (
 
 /** Opens a stream, and collects what it sends. */
 const open = Effect.fnUntraced(function*(
-  { handle }: SessionlessServer.SessionlessServer,
+  { handle }: StatelessServer.StatelessServer,
   notifications: Subscription.SubscriptionFilter,
   more: { readonly id?: number; readonly gate?: Effect.Effect<void>; readonly from?: object } = {}
 ) {
@@ -245,7 +245,7 @@ describe("a stream of notifications", () => {
 
   it.effect("and its changes are declared by servers that serve it, and by no others", () =>
     Effect.gen(function*() {
-      const capabilitiesOf = ({ handle }: SessionlessServer.SessionlessServer) =>
+      const capabilitiesOf = ({ handle }: StatelessServer.StatelessServer) =>
         Effect.map(handle(request(1, "server/discover"), { revision }), (reply) =>
           JSON.parse(JSON.stringify(reply)).result.capabilities)
       assert.deepStrictEqual(yield* capabilitiesOf(yield* serving(listening(listeners(), everything))), {

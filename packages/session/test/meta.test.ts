@@ -1,5 +1,5 @@
 import { JsonRpc } from "@effect-mcp/protocol"
-import { CallbackContext, RequestContext } from "@effect-mcp/session"
+import { ClientRequestContext, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -86,7 +86,7 @@ describe("_meta", () => {
           handlers: {
             "roots/list": () =>
               Effect.gen(function*() {
-                const { meta } = yield* CallbackContext.CallbackContext
+                const { meta } = yield* ClientRequestContext.ClientRequestContext
                 yield* Deferred.succeed(seen, meta)
                 return { roots: [] }
               })

@@ -13,7 +13,7 @@ import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { connectedSessionless, discoverResult, replyToDiscover, withModernServer } from "./support/modernServers.ts"
+import { connectedStateless, discoverResult, replyToDiscover, withModernServer } from "./support/modernServers.ts"
 import * as RawServer from "./support/RawServer.ts"
 import { client, type ClientOptions, info, names, recorder, settled, start, text, tools } from "./support/sessions.ts"
 
@@ -65,13 +65,13 @@ const legacyErrors: ReadonlyArray<JsonRpc.ErrorObject> = [
 describe("a session without a handshake", () => {
   it.effect("[STD-19] begins with server/discover alone, and has the server's profile", () =>
     Effect.gen(function*() {
-      const { record, sent, session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+      const { record, sent, session } = yield* connectedStateless(tools({ answer: Effect.succeed(text("42")) }), {
         server: { instructions: "Ask." }
       })
       assert.deepStrictEqual(session.profile, {
         revision: "2026-07-28",
         capabilities: { tools: {}, logging: {} },
-        info: { name: "sessionless", version: "2.0.0" },
+        info: { name: "stateless", version: "2.0.0" },
         instructions: "Ask."
       })
       const { content } = yield* session.callTool("answer")
@@ -83,7 +83,7 @@ describe("a session without a handshake", () => {
 
   it.effect("[VER-01] [VER-02] every request carries the revision and the client, and keeps the caller's _meta", () =>
     Effect.gen(function*() {
-      const { sent, session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+      const { sent, session } = yield* connectedStateless(tools({ answer: Effect.succeed(text("42")) }), {
         client: { handlers: { "roots/list": () => Effect.succeed({ roots: [] }) } }
       })
       yield* session.callTool("answer", {}, { meta: { "example.com/own": 1, [keys.protocolVersion]: "1900-01-01" } })
@@ -126,7 +126,7 @@ describe("a session without a handshake", () => {
 
   it.effect("setLogLevel sends nothing, and later requests ask for log messages of that level", () =>
     Effect.gen(function*() {
-      const { sent, session } = yield* connectedSessionless(tools({
+      const { sent, session } = yield* connectedStateless(tools({
         log: Effect.andThen(
           Effect.flatMap(
             RequestContext.RequestContext,
@@ -157,7 +157,7 @@ describe("a session without a handshake", () => {
     Effect.gen(function*() {
       const levels = (sent: ReadonlyArray<JsonRpc.Message>) =>
         sent.map((message) => JSON.stringify(metaOf(message))).map((meta) => /"(debug|error)"/.exec(meta)?.[1])
-      const followed = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }))
+      const followed = yield* connectedStateless(tools({ answer: Effect.succeed(text("42")) }))
       const following = yield* start(Stream.runDrain(followed.session.notifications("notifications/message")))
       yield* followed.session.callTool("answer")
       yield* Fiber.interrupt(following)
@@ -165,7 +165,7 @@ describe("a session without a handshake", () => {
       assert.deepStrictEqual(levels(followed.sent), [undefined, "debug", undefined])
 
       const handlers = { "notifications/message": () => Effect.void }
-      const handled = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+      const handled = yield* connectedStateless(tools({ answer: Effect.succeed(text("42")) }), {
         client: { handlers }
       })
       yield* handled.session.callTool("answer")
@@ -205,7 +205,7 @@ describe("a session without a handshake", () => {
 
   it.effect("setLogLevel needs a server that logs", () =>
     Effect.gen(function*() {
-      const { session } = yield* connectedSessionless({}, { server: { capabilities: { logging: false } } as never })
+      const { session } = yield* connectedStateless({}, { server: { capabilities: { logging: false } } as never })
       const { reason } = yield* Effect.flip(session.setLogLevel("info"))
       assert.deepStrictEqual(reason, { _tag: "MissingCapability", capability: "logging" })
     }))
@@ -381,7 +381,7 @@ describe("a session without a handshake", () => {
   it.effect("the end of its stream alone cancels a call that has one", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const { sent, session } = yield* connectedSessionless(
+      const { sent, session } = yield* connectedStateless(
         tools({
           wait: Effect.onInterrupt(Effect.never, () => Effect.sync(() => void seen.push("interrupted")))
         }),
@@ -397,7 +397,7 @@ describe("a session without a handshake", () => {
 
   it.effect("progress arrives in order and before the result", () =>
     Effect.gen(function*() {
-      const { session } = yield* connectedSessionless(tools({
+      const { session } = yield* connectedStateless(tools({
         count: Effect.as(
           Effect.forEach([1, 2, 3], (progress) => RequestContext.progress({ progress })),
           text("3")

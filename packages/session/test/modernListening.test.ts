@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { connectedSessionless, discoverResult, withModernServer } from "./support/modernServers.ts"
+import { connectedStateless, discoverResult, withModernServer } from "./support/modernServers.ts"
 import type * as RawServer from "./support/RawServer.ts"
 import { client, type ClientOptions, names, reasonOf, server, settled, start } from "./support/sessions.ts"
 
@@ -592,7 +592,7 @@ describe("with a server of this library", () => {
   it.effect("each request has a stream of its own", () =>
     Effect.gen(function*() {
       const { all, handlers } = listening()
-      const { session } = yield* connectedSessionless(handlers, { server: { isStreamed: true, capabilities: offered } })
+      const { session } = yield* connectedStateless(handlers, { server: { isStreamed: true, capabilities: offered } })
       assert.deepStrictEqual(yield* subscribed(session, all), [1, ["x://2"]])
     }))
 

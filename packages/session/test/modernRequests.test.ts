@@ -1,6 +1,6 @@
 /** Requests of revision 2026-07-28, which carry their revision and their client. */
 import { JsonRpc, McpError, RequestMetadata, Revision } from "@effect-mcp/protocol"
-import { type Handlers, RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { type Handlers, RequestContext, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { info, text } from "./support/sessions.ts"
@@ -36,16 +36,16 @@ const handlers: Handlers.Handlers<"client", RequestContext.RequestContext> = {
 }
 
 const serving = Effect.map(
-  SessionlessServer.make(handlers, {
+  StatelessServer.make(handlers, {
     info,
     instructions: "Ask.",
     revisions: ["2025-06-18", "2026-07-28", "2025-11-25"]
   }),
-  ({ handle }) => (frame: unknown, from: Partial<SessionlessServer.IncomingFrame> = {}) =>
+  ({ handle }) => (frame: unknown, from: Partial<StatelessServer.IncomingFrame> = {}) =>
     handle(frame, { revision, ...from })
 )
 
-const errorIn = (reply: SessionlessServer.Reply | undefined) =>
+const errorIn = (reply: StatelessServer.Reply | undefined) =>
   reply !== undefined && "error" in reply ? reply.error : undefined
 
 const serverInfo = { "io.modelcontextprotocol/serverInfo": info }
@@ -129,7 +129,7 @@ describe("a request of revision 2026-07-28", () => {
 
   it.effect("[CCH-02] has a hint for caches that is never negative", () =>
     Effect.gen(function*() {
-      const { handle } = yield* SessionlessServer.make({
+      const { handle } = yield* StatelessServer.make({
         "tools/list": () => Effect.succeed({ tools: [], ttlMs: -1, cacheScope: "public" })
       }, { info })
       assert.deepNestedInclude(yield* handle(request("tools/list"), { revision }), {
@@ -189,7 +189,7 @@ describe("a request of revision 2026-07-28", () => {
   it.effect("[MSG-22] [MSG-23] has no codes of the specification's range without a meaning, whatever its handler", () =>
     Effect.gen(function*() {
       let code = 0
-      const { handle } = yield* SessionlessServer.make({
+      const { handle } = yield* StatelessServer.make({
         "tools/list": () => Effect.fail(new McpError.McpError({ code, message: "no" }))
       }, { info })
       const replied = (failed: number) =>
@@ -205,7 +205,7 @@ describe("a request of revision 2026-07-28", () => {
 
   it.effect("[MSG-21] has the type of its result, whatever type its handler gives it", () =>
     Effect.gen(function*() {
-      const { handle } = yield* SessionlessServer.make({
+      const { handle } = yield* StatelessServer.make({
         "tools/list": () => Effect.succeed({ tools: [], resultType: "task" })
       }, { info })
       assert.deepNestedInclude(yield* handle(request("tools/list"), { revision }), { "result.resultType": "complete" })

@@ -76,7 +76,7 @@ for (const { form, pair } of forms) {
         }
         for (const notification of [server.log({ level: "info", data: "hello" }), server.toolListChanged]) {
           const error = yield* Effect.flip(notification)
-          assert.strictEqual(error.reason._tag, "NotAllowed")
+          assert.strictEqual(error.reason._tag, "WrongState")
         }
         assert.deepStrictEqual(links.client.received.filter((frame) => JsonRpc.classify(frame)._tag !== "Response"), [])
       }))

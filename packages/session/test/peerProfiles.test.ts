@@ -1,6 +1,6 @@
 /** The profile of a peer, which its session stores, and whose memory is therefore limited. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
-import { MemoryTransport, SessionlessServer } from "@effect-mcp/session"
+import { MemoryTransport, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Weight from "../src/internal/engine/Weight.ts"
@@ -82,10 +82,10 @@ describe("a client's profile", () => {
 
   it.effect("is not kept and not limited by a server without sessions", () =>
     Effect.gen(function*() {
-      const { raw } = yield* withRawClient({ server: { sessionless: { revision } } })
+      const { raw } = yield* withRawClient({ server: { stateless: { revision } } })
       yield* raw.send(initializeWith({ capabilities: arrays(1000) }))
       assert.property(yield* raw.response, "result")
-      const server = yield* SessionlessServer.make(tools({}), { info })
+      const server = yield* StatelessServer.make(tools({}), { info })
       assert.property(yield* server.handle(initializeWith({ capabilities: arrays(1000) }), { revision }), "result")
     }))
 

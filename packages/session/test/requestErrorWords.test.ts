@@ -1,6 +1,6 @@
 /** The words of a failed request for another party. */
 import { CloseReason, McpError } from "@effect-mcp/protocol"
-import { RequestError, TransportError, UnsupportedSchema } from "@effect-mcp/session"
+import { RequestError, TransportError, UnsupportedSchemaError } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 
 const secret = "postgres://app:dbPassw0rd@db.internal"
@@ -17,11 +17,11 @@ const secretive: ReadonlyArray<RequestError.RequestErrorReason> = [
   {
     _tag: "UnusableSchema",
     tool: secret,
-    error: new UnsupportedSchema.UnsupportedSchema({ reason: { _tag: "Rejected", problem: secret } })
+    error: new UnsupportedSchemaError.UnsupportedSchemaError({ reason: { _tag: "Rejected", problem: secret } })
   },
   { _tag: "InvalidParams", problem: secret },
   { _tag: "QuestionFailed", method: "roots/list", error },
-  { _tag: "NotServed", uri: secret },
+  { _tag: "NotSubscribable", uri: secret },
   { _tag: "SendFailed", error: transportError },
   { _tag: "OutcomeUnknown", error: transportError }
 ]

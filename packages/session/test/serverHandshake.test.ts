@@ -317,7 +317,7 @@ describe("a server's handshake", () => {
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: { capabilities: { logging: {} } } })
       const early = yield* Effect.flip(session.log({ level: "info", data: "early" }))
-      assert.deepStrictEqual(early.reason, { _tag: "NotAllowed", state: "AwaitingInitialize" })
+      assert.deepStrictEqual(early.reason, { _tag: "WrongState", state: "AwaitingInitialize" })
       yield* raw.send(initialize())
       yield* raw.response
       yield* session.log({ level: "info", data: "now" })
@@ -386,14 +386,14 @@ describe("a server's handshake", () => {
       ]
     >
   ) {
-    it.effect(`the profile fails with SessionClosed when the session ${how} first`, () =>
+    it.effect(`the profile fails with SessionClosedError when the session ${how} first`, () =>
       Effect.gen(function*() {
         const { link, session } = yield* withRawClient()
         const profile = yield* start(Effect.flip(session.profile))
         yield* settled
         yield* end({ session, link })
         const error = yield* Fiber.join(profile)
-        assert.strictEqual(error._tag, "SessionClosed")
+        assert.strictEqual(error._tag, "SessionClosedError")
         assert.deepStrictEqual(error.reason, yield* session.closed)
         assert.deepStrictEqual((yield* Effect.flip(session.profile)).reason, error.reason)
       }))

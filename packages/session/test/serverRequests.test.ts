@@ -1,5 +1,5 @@
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
-import { CallbackContext, type Handlers } from "@effect-mcp/session"
+import { ClientRequestContext, type Handlers } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -63,12 +63,12 @@ describe("progress of a request of the server, at the server", () => {
 
 /** Makes a client whose handler passes its context to the test, and waits before it returns. */
 const clientWithLeakedContext = Effect.gen(function*() {
-  const context = yield* Deferred.make<CallbackContext.CallbackContext["Service"]>()
+  const context = yield* Deferred.make<ClientRequestContext.ClientRequestContext["Service"]>()
   const finish = yield* Deferred.make<void>()
-  const handlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
+  const handlers: Handlers.Handlers<"server", ClientRequestContext.ClientRequestContext> = {
     "roots/list": () =>
       Effect.gen(function*() {
-        yield* Deferred.succeed(context, yield* CallbackContext.CallbackContext)
+        yield* Deferred.succeed(context, yield* ClientRequestContext.ClientRequestContext)
         yield* Deferred.await(finish)
         return { roots: [] }
       })
@@ -83,7 +83,7 @@ const clientWithLeakedContext = Effect.gen(function*() {
   }
 })
 
-const report = (context: CallbackContext.CallbackContext["Service"], ...values: ReadonlyArray<number>) =>
+const report = (context: ClientRequestContext.ClientRequestContext["Service"], ...values: ReadonlyArray<number>) =>
   Effect.forEach(values, (progress) => context.progress({ progress }), { discard: true })
 
 const stepsIn = (messages: ReadonlyArray<JsonRpc.Message>) =>

@@ -50,10 +50,10 @@ describe("Layers of sessions", () => {
       assert.isTrue(two.raw.ended())
     }))
 
-  it.effect("law 10: one layerInProcess makes a server for each client", () =>
+  it.effect("law 10: one layerMemory makes a server for each client", () =>
     Effect.gen(function*() {
       let calls = 0
-      const counting = ServerSession.layerInProcess({
+      const counting = ServerSession.layerMemory({
         "tools/call": () => Effect.sync(() => text(`${++calls}`))
       }, { info })
       const session = ClientSession.layer({ info, revisions: Revision.legacy })
@@ -79,11 +79,11 @@ describe("Layers of sessions", () => {
       const [files, search] = [yield* MemoryTransport.make(), yield* MemoryTransport.makeMultiStream()]
       const layer = Layer.mergeAll(
         Layer.provide(
-          ClientSession.layerOf(Files, { info, revisions: Revision.legacy }),
+          ClientSession.layerAs(Files, { info, revisions: Revision.legacy }),
           MemoryTransport.layer(files.client)
         ),
         Layer.provide(
-          ClientSession.layerOf(Search, { info, revisions: Revision.legacy }),
+          ClientSession.layerAs(Search, { info, revisions: Revision.legacy }),
           MemoryTransport.layer(search.client)
         ),
         Layer.provide(serving, MemoryTransport.layer(files.server)),
@@ -110,7 +110,7 @@ describe("Layers of sessions", () => {
     Effect.gen(function*() {
       const composed = Layer.provide(
         ClientSession.layer({ info, revisions: Revision.legacy }),
-        ServerSession.layerInProcess({}, { info })
+        ServerSession.layerMemory({}, { info })
       )
       assert.deepStrictEqual(yield* nested(composed, composed), { isOne: true, innerState: "Operating" })
       const pair = yield* MemoryTransport.make()
@@ -124,7 +124,7 @@ describe("Layers of sessions", () => {
       const compose = () =>
         Layer.provide(
           ClientSession.layer({ info, revisions: Revision.legacy }),
-          ServerSession.layerInProcess({}, { info })
+          ServerSession.layerMemory({}, { info })
         )
       assert.deepStrictEqual(yield* nested(compose(), compose()), { isOne: false, innerState: "Closed" })
       const fresh = Layer.fresh(compose())

@@ -2,7 +2,7 @@
 import type { Subject } from "./Subject.ts"
 import { httpFallback, httpSse } from "./subjects/httpSse.ts"
 import { memory, memoryStreams } from "./subjects/memory.ts"
-import { sessionless } from "./subjects/sessionless.ts"
+import { stateless } from "./subjects/stateless.ts"
 import { stdio } from "./subjects/stdio.ts"
 import { streamableHttp, streamableHttpStored } from "./subjects/streamableHttp.ts"
 import { unixSocket } from "./subjects/unixSocket.ts"
@@ -14,7 +14,7 @@ export const subjects: ReadonlyArray<Subject> = [
   stdio,
   streamableHttp,
   streamableHttpStored,
-  sessionless,
+  stateless,
   httpSse,
   httpFallback,
   webSocket,

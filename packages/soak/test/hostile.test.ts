@@ -42,7 +42,7 @@ describe("a hostile peer", { timeout }, () => {
 
   it.live("that never answers questions: the server keeps running and serves other clients", () =>
     Effect.gen(function*() {
-      const trial = yield* ServerTrials.run("http-sessionless", "calls that ask, and are never repeated", options)
+      const trial = yield* ServerTrials.run("http-stateless", "calls that ask, and are never repeated", options)
       assertUnharmed(trial)
       assert.isAbove(trial.newClients?.served ?? 0, 0)
     }))

@@ -1,7 +1,7 @@
 /** The tasks of a client, and its server, which asks questions that become tasks, in revision 2025-11-25. */
 import { Content, type Elicitation, JsonRpc, McpError, type Sampling, Task } from "@effect-mcp/protocol"
 import {
-  CallbackContext,
+  ClientRequestContext,
   MemoryTransport,
   RequestContext,
   type RequestError,
@@ -261,11 +261,11 @@ describe("a server asks its client as a task", () => {
     Effect.gen(function*() {
       const { replies, server } = yield* asking(() =>
         Effect.gen(function*() {
-          yield* CallbackContext.progress({ progress: 1 })
+          yield* ClientRequestContext.progress({ progress: 1 })
           yield* Effect.sleep("1 minute")
-          yield* CallbackContext.progress({ progress: 1 })
-          yield* CallbackContext.progress({ progress: Number.NaN })
-          yield* CallbackContext.progress({ progress: 2 })
+          yield* ClientRequestContext.progress({ progress: 1 })
+          yield* ClientRequestContext.progress({ progress: Number.NaN })
+          yield* ClientRequestContext.progress({ progress: 2 })
           return ada
         })
       )
@@ -426,7 +426,7 @@ describe("a server asks its client as a task", () => {
       )
       const { client } = yield* connected({
         handlers: tools({ ask }),
-        server: { sessionless: { revision: "2025-11-25" } },
+        server: { stateless: { revision: "2025-11-25" } },
         client: { handlers: { "elicitation/create": slowly }, tasks: yield* answerTasks() }
       })
       yield* client.callTool("ask")

@@ -6,7 +6,7 @@ import {
   type ServerSession,
   type SessionEvent,
   SessionHost,
-  SessionlessServer
+  StatelessServer
 } from "@effect-mcp/session"
 import { ServerTasks, TaskStore } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
@@ -255,7 +255,7 @@ describe("a server with the tasks extension", () => {
   it.effect("rejects an anonymous client without a session that reads tasks too often, and no other address", () =>
     Effect.gen(function*() {
       const tasks = yield* tasksOf({ maxRequestsPerSecond: 5 })
-      const server = yield* SessionlessServer.make(tools({ long: Effect.never }), { info, tasks })
+      const server = yield* StatelessServer.make(tools({ long: Effect.never }), { info, tasks })
       const { clientCapabilities, clientInfo, protocolVersion } = RequestMetadata.keys
       const get = JsonRpc.request(1, "tasks/get", {
         taskId: "unknown",

@@ -53,7 +53,7 @@ export interface RawPeer {
  *   return JsonRpc.isFailure(response) ? response.error.code : undefined
  * }).pipe(
  *   Effect.scoped,
- *   Effect.provide(ServerSession.layerInProcess(LawServer.make(), LawServer.options))
+ *   Effect.provide(ServerSession.layerMemory(LawServer.make(), LawServer.options))
  * ) // => -32600
  * ```
  *

@@ -97,7 +97,7 @@ const describe = (reason: ScriptErrorReason): string => {
  * import { ScriptedPeer } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  *
- * const server = ServerSession.layerInProcess({}, { info: { name: "example", version: "1.0.0" } })
+ * const server = ServerSession.layerMemory({}, { info: { name: "example", version: "1.0.0" } })
  * const script = `# ping works before the handshake
  * → {"jsonrpc":"2.0","id":1,"method":"ping"}
  * ← {"jsonrpc":"2.0","id":1,"result":{"pong":true}}
@@ -413,7 +413,7 @@ class Player {
  * import { ScriptedPeer } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  *
- * const server = ServerSession.layerInProcess({
+ * const server = ServerSession.layerMemory({
  *   "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`hello from ${name}`)] })
  * }, { info: { name: "greeter", version: "1.0.0" } })
  *

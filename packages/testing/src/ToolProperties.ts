@@ -3,7 +3,7 @@
  * structured content fits its output schema.
  */
 import type { Tool } from "@effect-mcp/protocol"
-import type { ClientSession, JsonSchemaValidator, RequestError, UnsupportedSchema } from "@effect-mcp/session"
+import type { ClientSession, JsonSchemaValidator, RequestError, UnsupportedSchemaError } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
@@ -77,8 +77,8 @@ export type Fault =
  *
  * - `Falsified`: a call has a fault. `arguments` are the simplest that cause it, and `initialArguments` the first that
  *   were found. `replay` repeats the call.
- * - `UnsupportedKeyword`: no arguments can be generated from the input schema.
- * - `UnsupportedSchema`: the validator does not support this schema of the tool.
+ * - `UnsupportedKeywordError`: no arguments can be generated from the input schema.
+ * - `UnsupportedSchemaError`: the validator does not support this schema of the tool.
  * - `Exhausted`: too few of the generated arguments fit the input schema, as with a `multipleOf` in a narrow range.
  * - `ReplayMismatch`: the replayed call no longer has a fault, or has other arguments.
  *
@@ -94,11 +94,11 @@ export type ToolPropertyErrorReason =
     readonly shrinks: number
     readonly replay: Arbitrary.Replay
   }
-  | { readonly _tag: "UnsupportedKeyword"; readonly error: JsonSchemaArbitrary.UnsupportedKeyword }
+  | { readonly _tag: "UnsupportedKeywordError"; readonly error: JsonSchemaArbitrary.UnsupportedKeywordError }
   | {
-    readonly _tag: "UnsupportedSchema"
+    readonly _tag: "UnsupportedSchemaError"
     readonly schema: "inputSchema" | "outputSchema"
-    readonly error: UnsupportedSchema.UnsupportedSchema
+    readonly error: UnsupportedSchemaError.UnsupportedSchemaError
   }
   | { readonly _tag: "Exhausted"; readonly runs: number; readonly discards: number; readonly seed: string | number }
   | { readonly _tag: "ReplayMismatch"; readonly mismatch: Arbitrary.ReplayMismatch["reason"] }
@@ -121,9 +121,9 @@ const describe = (reason: ToolPropertyErrorReason): string => {
         `found in run ${reason.runs}, shrunk ${reason.shrinks} times; to reproduce it, pass replay: ${
           JSON.stringify(reason.replay)
         }`
-    case "UnsupportedKeyword":
+    case "UnsupportedKeywordError":
       return `inputSchema: ${reason.error.message}`
-    case "UnsupportedSchema":
+    case "UnsupportedSchemaError":
       return `${reason.schema}: ${reason.error.message}`
     case "Exhausted":
       return `only ${reason.runs} of ${reason.runs + reason.discards} values fitted the input schema ` +
@@ -214,13 +214,13 @@ export const check = Effect.fnUntraced(function*(
   const compile = (schema: "inputSchema" | "outputSchema", of: JsonSchemaValidator.JsonSchema) =>
     Effect.mapError(
       Effect.fromResult(validator.compile(of)),
-      (error) => fail({ _tag: "UnsupportedSchema", schema, error })
+      (error) => fail({ _tag: "UnsupportedSchemaError", schema, error })
     )
   const input = yield* compile("inputSchema", tool.inputSchema)
   const output = tool.outputSchema === undefined ? undefined : yield* compile("outputSchema", tool.outputSchema)
   const values = yield* Effect.mapError(
     Effect.fromResult(JsonSchemaArbitrary.make(tool.inputSchema)),
-    (error) => fail({ _tag: "UnsupportedKeyword", error })
+    (error) => fail({ _tag: "UnsupportedKeywordError", error })
   )
   const fitting = Arbitrary.filter(
     values,

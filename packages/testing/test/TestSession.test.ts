@@ -234,9 +234,9 @@ describe("TestSession", () => {
   it.effect("a server without sessions serves at once", () =>
     Effect.gen(function*() {
       const { client, server } = yield* TestSession.make(greeter, {
-        server: { sessionless: { revision: "2025-06-18" } }
+        server: { stateless: { revision: "2025-06-18" } }
       })
-      assert.strictEqual((yield* server.state)._tag, "Sessionless")
+      assert.strictEqual((yield* server.state)._tag, "Stateless")
       assert.deepStrictEqual(yield* client.callTool("Ada"), { content: [Content.text("hello Ada")] })
     }).pipe(Effect.provideService(Greeting, "hello")))
 

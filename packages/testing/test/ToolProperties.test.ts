@@ -145,11 +145,11 @@ describe("ToolProperties", () => {
       const problem = (tool: Partial<Tool.Tool>) =>
         Effect.map(Effect.flip(check(repeat(1), tool)), ({ reason }) => reason)
       const input = yield* problem({ inputSchema: { type: "object", $schema: "https://example.com/dialect" } })
-      assert.strictEqual(input._tag === "UnsupportedSchema" ? input.schema : input._tag, "inputSchema")
+      assert.strictEqual(input._tag === "UnsupportedSchemaError" ? input.schema : input._tag, "inputSchema")
       const output = yield* problem({ outputSchema: { type: "object", required: 3 } })
-      assert.strictEqual(output._tag === "UnsupportedSchema" ? output.schema : output._tag, "outputSchema")
+      assert.strictEqual(output._tag === "UnsupportedSchemaError" ? output.schema : output._tag, "outputSchema")
       const keyword = yield* problem({ inputSchema: { type: "object", properties: { a: { not: {} } } } })
-      assert.deepStrictEqual(keyword._tag === "UnsupportedKeyword" ? keyword.error.path : keyword._tag, [
+      assert.deepStrictEqual(keyword._tag === "UnsupportedKeywordError" ? keyword.error.path : keyword._tag, [
         "properties",
         "a",
         "not"

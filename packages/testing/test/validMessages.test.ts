@@ -205,7 +205,7 @@ it.effect("known and unknown error codes are generated", () =>
 const machines = [
   { name: "client", machine: Handshake.client, states: HandshakeStates.clientState },
   { name: "server", machine: Handshake.server, states: HandshakeStates.serverState },
-  { name: "sessionless server", machine: Handshake.sessionlessServer, states: HandshakeStates.sessionlessServerState }
+  { name: "stateless server", machine: Handshake.statelessServer, states: HandshakeStates.statelessServerState }
 ] as const
 
 it.effect.each(machines)("every state of a $name is generated", ({ machine, states }) =>

@@ -209,7 +209,7 @@ export const layer = <R = never>(
  *   Effect.provideService(route, CurrentUser, { name: "ada" })
  * )
  *
- * export const mcp = StreamableHttpServer.layer("/mcp").pipe(
+ * export const mcp = StreamableHttpServer.layer().pipe(
  *   Layer.provide(Authentication.fromService(CurrentUser, ({ name }) => ({ id: name }))),
  *   Layer.provide(users.layer)
  * )

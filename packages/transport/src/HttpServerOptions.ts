@@ -3,6 +3,7 @@
  * a client may leave unread.
  */
 import type * as Duration from "effect/Duration"
+import type * as HttpRouter from "effect/http/HttpRouter"
 
 /**
  * Options that decide which requests a server accepts. WebSocket servers have them, too.
@@ -94,4 +95,27 @@ export interface ListenOptions {
   readonly port: number
   /** The address to listen on. Default `127.0.0.1`: only this machine can connect (HTTP-13). */
   readonly hostname?: string | undefined
+}
+
+/**
+ * Options of a server of Streamable HTTP, with or without sessions; all are optional.
+ *
+ * @category options
+ */
+export interface StreamableOptions extends Options {
+  /** The path of the endpoint, where the server chooses it: `makeHandler` serves any path. Default `/mcp`. */
+  readonly path?: HttpRouter.PathInput | undefined
+  /**
+   * The form of the response to a request. `"adaptive"` (the default): JSON if the reply is the first message and is
+   * sent within `adaptiveTimeout`; otherwise an event stream. `"json"`: always JSON; messages that belong to a request
+   * and are not its reply cannot be sent. `"stream"`: always an event stream.
+   */
+  readonly responseMode?: "adaptive" | "json" | "stream" | undefined
+  /** The time without a message after which an adaptive response becomes an event stream. Default 1 second. */
+  readonly adaptiveTimeout?: Duration.Input | undefined
+  /**
+   * The time that a request runs on after its client lost the response and did not reconnect. Then its handler is
+   * interrupted. A lost connection alone cancels nothing (SHS-10). Default 5 minutes.
+   */
+  readonly detachedRequestTimeout?: Duration.Input | undefined
 }

@@ -46,6 +46,8 @@ export interface Paths {
  * @category options
  */
 export interface Options extends HttpServerOptions.Options {
+  /** The paths of the endpoints. */
+  readonly paths?: Paths | undefined
   /**
    * The reference for POSTs that clients receive and resolve against the URL of the stream. The server adds the session
    * to its query. Set it if a proxy removes a part of the path: `"/notes/messages"`, or, relative to the stream,
@@ -89,7 +91,7 @@ export interface Endpoints {
  * }, { info: { name: "example", version: "1.0.0" } })
  *
  * export const status = Effect.gen(function*() {
- *   const { messages } = yield* HttpSseServer.make()
+ *   const { messages } = yield* HttpSseServer.makeHandlers()
  *   const request = new Request("http://localhost/messages?sessionId=unknown", {
  *     method: "POST",
  *     headers: { "content-type": "application/json" },
@@ -102,13 +104,12 @@ export interface Endpoints {
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function*(
-  paths: Paths = {},
+export const makeHandlers = Effect.fnUntraced(function*(
   options: Options = {}
 ): Effect.fn.Return<Endpoints, never, Authentication | SessionHost.SessionHost | Scope.Scope> {
   NumericOption.check(options, rules)
-  const { endpoint } = options
-  const messagesOf = messagesPath(paths.stream ?? "/sse", paths.messages ?? "/messages")
+  const { endpoint, paths } = options
+  const messagesOf = messagesPath(paths?.stream ?? "/sse", paths?.messages ?? "/messages")
   const settings = HttpServerSettings.make(options)
   const watchdog = yield* StreamWatchdog.make({
     ...settings,
@@ -131,8 +132,8 @@ export const make = Effect.fnUntraced(function*(
  * Without it, a backend that shuts down waits for their streams.
  *
  * The URL for POSTs has the session id in its query, as `sessionId`. With `Authentication.anonymous`, a sender that
- * knows this URL can act for the client. Keep it out of traces and logs; {@link layerRedacted} keeps it out of Effect's
- * spans.
+ * knows this URL can act for the client. Keep it out of traces and logs;
+ * {@link layerRedactedSessionParameter} keeps it out of Effect's spans.
  *
  * Provide the `Authentication` to this Layer. An `Authentication` that is merged beside it leaves the requirement open,
  * and the program does not compile.
@@ -153,7 +154,7 @@ export const make = Effect.fnUntraced(function*(
  * }, { info: { name: "example", version: "1.0.0" } })
  *
  * // Newer clients use /mcp, older ones /sse.
- * const routes = Layer.merge(StreamableHttpServer.layer("/mcp"), HttpSseServer.layer())
+ * const routes = Layer.merge(StreamableHttpServer.layer(), HttpSseServer.layer())
  *
  * export const backend = SessionHost.layerDrain.pipe(
  *   Layer.provide(HttpRouter.serve(routes)),
@@ -166,13 +167,12 @@ export const make = Effect.fnUntraced(function*(
  * @category layers
  */
 export const layer = (
-  paths: Paths = {},
   options: Options = {}
 ): Layer.Layer<never, never, Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost> =>
   HttpRouter.use((router) =>
     Effect.gen(function*() {
-      const { both, messages, stream } = yield* make(paths, options)
-      const { messages: messagesAt = "/messages", stream: streamAt = "/sse" } = paths
+      const { both, messages, stream } = yield* makeHandlers(options)
+      const { messages: messagesAt = "/messages", stream: streamAt = "/sse" } = options.paths ?? {}
       if (messagesAt === streamAt) return yield* router.add("*", streamAt, both)
       yield* router.add("*", streamAt, stream)
       yield* router.add("*", messagesAt, messages)
@@ -194,14 +194,14 @@ export const layer = (
  * export const traced = <E, R>(server: Layer.Layer<HttpServer, E, R>) =>
  *   SessionHost.layerDrain.pipe(
  *     Layer.provide(HttpRouter.serve(HttpSseServer.layer())),
- *     Layer.provide(HttpSseServer.layerRedacted),
+ *     Layer.provide(HttpSseServer.layerRedactedSessionParameter),
  *     Layer.provide(server)
  *   )
  * ```
  *
  * @category layers
  */
-export const layerRedacted: Layer.Layer<never> = Layer.effect(
+export const layerRedactedSessionParameter: Layer.Layer<never> = Layer.effect(
   UrlParams.CurrentRedactedNames,
   Effect.map(UrlParams.CurrentRedactedNames, (names) => [...names, HttpSseHandler.parameter])
 )
@@ -211,10 +211,7 @@ export const layerRedacted: Layer.Layer<never> = Layer.effect(
  *
  * @category options
  */
-export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
-  /** The paths of the endpoints. */
-  readonly paths?: Paths | undefined
-}
+export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {}
 
 /**
  * Runs the server on Node, on its own port, for as long as the Layer lives. Its context has an `HttpServer` with the
@@ -248,6 +245,6 @@ export const layerNode = (
   NumericOption.check(options, { ...rules, ...HttpServerSettings.listenRules })
   return NodeListener.listening(
     options,
-    (closeConnections) => NodeListener.serving(layer(options.paths, options), closeConnections, SessionHost.layerDrain)
-  ).pipe(Layer.provide(layerRedacted))
+    (closeConnections) => NodeListener.serving(layer(options), closeConnections, SessionHost.layerDrain)
+  ).pipe(Layer.provide(layerRedactedSessionParameter))
 }

@@ -212,12 +212,12 @@ const inTerminal = "This MCP server reads messages from standard input, one JSON
  *     stdin: Stream.tap(stdio.stdin, (chunk) => Effect.sync(() => bytes += chunk.length))
  *   }))
  * )
- * export const transport = StdioServer.layer().pipe(Layer.provide(counting), Layer.provide(StdioServer.layerStdio))
+ * export const transport = StdioServer.layer().pipe(Layer.provide(counting), Layer.provide(StdioServer.layerStdioNode))
  * ```
  *
  * @category layers
  */
-export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
+export const layerStdioNode: Layer.Layer<Stdio.Stdio> = Layer.effect(
   Stdio.Stdio,
   Effect.map(Stdio.Stdio, (stdio) => {
     if (process.stdin.isTTY) process.stderr.write(inTerminal)
@@ -247,7 +247,7 @@ export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
  * @category layers
  */
 export const layerNode = (options?: Options): Layer.Layer<Transport.Transport> =>
-  Layer.provide(layer(options), layerStdio)
+  Layer.provide(layer(options), layerStdioNode)
 
 const flushAndExit = (code: number): void => {
   const flush = Effect.all([flushed(process.stdout), flushed(process.stderr)], { concurrency: "unbounded" })

@@ -66,6 +66,8 @@ import * as WebSocketSettings from "./internal/websocket/WebSocketSettings.ts"
  * @category options
  */
 export interface Options extends HttpServerOptions.AccessOptions {
+  /** The path of the endpoint, where the server chooses it: `makeHandler` serves any path. Default `/mcp`. */
+  readonly path?: HttpRouter.PathInput | undefined
   /**
    * The largest message to read, in bytes. Default 4 MiB. A larger one is not read and is rejected with −32700 without
    * an id, so the client of a request that large waits until its deadline.
@@ -134,7 +136,7 @@ const rules: NumericOption.Rules<Options> = {
  * }, { info: { name: "example", version: "1.0.0" } })
  *
  * export const status = Effect.gen(function*() {
- *   const handle = yield* WebSocketServer.make()
+ *   const handle = yield* WebSocketServer.makeHandler()
  *   const request = new Request("http://localhost/mcp")
  *   const response = yield* handle(HttpServerRequest.fromWeb(request))
  *   return response.status
@@ -143,7 +145,7 @@ const rules: NumericOption.Rules<Options> = {
  *
  * @category constructors
  */
-export const make = Effect.fnUntraced(function*(
+export const makeHandler = Effect.fnUntraced(function*(
   options: Options = {}
 ): Effect.fn.Return<
   (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
@@ -202,8 +204,8 @@ export const make = Effect.fnUntraced(function*(
  * }, { info: { name: "example", version: "1.0.0" } })
  *
  * const routes = Layer.merge(
- *   StreamableHttpServer.layer("/mcp"),
- *   WebSocketServer.layer("/mcp/socket")
+ *   StreamableHttpServer.layer(),
+ *   WebSocketServer.layer({ path: "/mcp/socket" })
  * )
  *
  * export const backend = SessionHost.layerDrain.pipe(
@@ -221,10 +223,11 @@ export const make = Effect.fnUntraced(function*(
  * @category layers
  */
 export const layer = (
-  path: HttpRouter.PathInput,
-  options?: Options
+  options: Options = {}
 ): Layer.Layer<never, never, Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost> =>
-  HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
+  HttpRouter.use((router) =>
+    Effect.flatMap(makeHandler(options), (handle) => router.add("*", options.path ?? "/mcp", handle))
+  )
 
 /**
  * Options of a server with its own listener.
@@ -232,8 +235,6 @@ export const layer = (
  * @category options
  */
 export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
-  /** The path of the endpoint. Default `/mcp`. */
-  readonly path?: HttpRouter.PathInput | undefined
   /**
    * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of
    * a string on Node (512 MiB). Default: four times `maxMessageBytes`.
@@ -279,7 +280,6 @@ export const layerNode = (
         maxPayload: WebSocketSettings.maxPayload(options)
       }
     },
-    (closeConnections) =>
-      NodeListener.serving(layer(options.path ?? "/mcp", options), closeConnections, SessionHost.layerDrain)
+    (closeConnections) => NodeListener.serving(layer(options), closeConnections, SessionHost.layerDrain)
   )
 }

@@ -5,6 +5,7 @@
 // The modules that a program starts from.
 export * as Authentication from "./Authentication.ts"
 export * as HttpFallbackClient from "./HttpFallbackClient.ts"
+export * as StatelessHttpServer from "./StatelessHttpServer.ts"
 export * as StdioClient from "./StdioClient.ts"
 export * as StdioServer from "./StdioServer.ts"
 export * as StreamableHttpClient from "./StreamableHttpClient.ts"

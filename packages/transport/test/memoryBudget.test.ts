@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Http from "./support/httpClient.ts"
 import { until } from "./support/process.ts"
 import { serve, text, tools } from "./support/server.ts"
-import { serveSessionless } from "./support/sessionlessServer.ts"
+import { serveStateless } from "./support/statelessServer.ts"
 import * as Unix from "./support/unixServer.ts"
 import * as WebSocket from "./support/webSocketPeer.ts"
 import * as WebSocketServing from "./support/webSocketServer.ts"
@@ -58,7 +58,7 @@ describe.concurrent("a request for which the budget has no room", () => {
   it.live("law 12: is rejected with 429 without sessions", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: limitBytes })
-      const server = yield* serveSessionless(handlers).pipe(withBudget(budget))
+      const server = yield* serveStateless(handlers).pipe(withBudget(budget))
       const call = (id: number, name: string) => ({
         body: { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: input } },
         headers: { "mcp-protocol-version": "2025-11-25" }

@@ -1,5 +1,5 @@
 /** Invalid numbers and durations in the options of all transports. */
-import { InvalidOption, SessionHost } from "@effect-mcp/session"
+import { InvalidOptionError, SessionHost } from "@effect-mcp/session"
 import {
   Authentication,
   HttpFallbackClient,
@@ -9,6 +9,7 @@ import {
   SocketClient,
   SocketServer,
   Sse,
+  StatelessHttpServer,
   StdioClient,
   StdioServer,
   StreamableHttpClient,
@@ -61,7 +62,7 @@ const messages = named(numbers, "maxMessageBytes", "maxMessageNodes")
 const constructors: ReadonlyArray<readonly [name: string, make: Make, options: Values]> = [
   [
     "StdioServer",
-    (options) => Effect.scoped(Effect.provide(StdioServer.make(options), StdioServer.layerStdio)),
+    (options) => Effect.scoped(Effect.provide(StdioServer.make(options), StdioServer.layerStdioNode)),
     { ...messages, ...named(durations, "closeTimeout", "halfCloseTimeout") }
   ],
   [
@@ -129,7 +130,7 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
   ],
   [
     "StreamableHttpServer without sessions",
-    (options) => built(() => StreamableHttpServer.layerNodeSessionless({}, { info, port: 0, ...options })),
+    (options) => built(() => StatelessHttpServer.layerNode({}, { info, port: 0, ...options })),
     { ...bodies, ...port, ...named(durations, "adaptiveTimeout") }
   ],
   [
@@ -163,7 +164,7 @@ describe.each(constructors)("%s", (_, make, options) => {
           const exit = yield* Effect.exit(Effect.suspend(() => make({ [name]: value })))
           assert(Exit.isFailure(exit), `${name}: ${String(value)} was accepted`)
           const defect = Cause.squash(exit.cause)
-          assert(defect instanceof InvalidOption.InvalidOption, String(defect))
+          assert(defect instanceof InvalidOptionError.InvalidOptionError, String(defect))
           assert.match(defect.message, new RegExp(String.raw`^(?:reconnect\.)?${name} must be .*, not `))
         }
       })

@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "Cancellation.endWithoutReply",
     original: "IncomingRequests.interrupt(request)",
     broken: "",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
       "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
@@ -56,9 +56,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "Cancellation.endWithoutReply",
     original: "IncomingRequests.interrupt(request)",
     broken: "",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
-      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
+      "a server without sessions (StatelessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-05",
@@ -98,7 +98,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "Cancellation.dropReplyUnlessClaimed",
     original: "inflight.release(request)\n  return true",
     broken: "inflight.release(request)\n  return false",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
       "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
@@ -107,9 +107,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "Cancellation.dropReplyUnlessClaimed",
     original: "inflight.release(request)\n  return true",
     broken: "inflight.release(request)\n  return false",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
-      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
+      "a server without sessions (StatelessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-08",

@@ -140,7 +140,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-07",
     at: "Answering.checkForm",
-    original: "if (problems.length > 0) return Effect.fail(new McpAnswers.InvalidAnswer({ server, problems }))",
+    original: "if (problems.length > 0) return Effect.fail(new McpAnswers.InvalidAnswerError({ server, problems }))",
     broken: "",
     test: "packages/client/test/answers.test.ts",
     name: "an invalid answer by the result itself is an error in the log"
@@ -164,7 +164,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-09",
     at: "McpRequest.accepted",
-    original: "Effect.fail(new ElicitationDeclined({ asked }))",
+    original: "Effect.fail(new ElicitationDeclinedError({ asked }))",
     broken: "Effect.succeed({})",
     test: "packages/server/test/requests.test.ts",
     name: "fails so that the model reads it if the user declines, cancels, or sends misfits"
@@ -172,7 +172,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-09",
     at: "McpRequest.accepted",
-    original: "Effect.fail(new ElicitationCancelled({ asked }))",
+    original: "Effect.fail(new ElicitationCancelledError({ asked }))",
     broken: "Effect.succeed({})",
     test: "packages/server/test/requests.test.ts",
     name: "fails so that the model reads it if the user declines, cancels, or sends misfits"

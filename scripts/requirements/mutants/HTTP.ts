@@ -4,8 +4,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-01",
     at: "StreamableHttpServer.layer",
-    original: "router.add(\"*\", path, handle)",
-    broken: "router.add(\"*\", `${path}/:kind`, handle)",
+    original: "router.add(\"*\", options.path ?? \"/mcp\", handle)",
+    broken: "router.add(\"*\", `${options.path ?? \"/mcp\"}/:kind`, handle)",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path"
   },
@@ -86,7 +86,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "HttpGuard.make",
     original: "HttpResponses.error(403, problem)",
     broken: "HttpResponses.error(400, problem)",
-    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/stateless.test.ts",
     name: "checks requests as with sessions, and forwards the principal"
   },
   {

@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "LOG-08",
-    at: "SessionlessExchanges.#post",
+    at: "StatelessPosts.#post",
     original: "new PostedFrame(exchange,",
     broken: "new PostedFrame([...this.#fibers.keys(), exchange][0],",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",

@@ -64,7 +64,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original:
       "if (inflight.isTaken(message.id)) return this.#reject(gate, message, RequestRejections.duplicate, origin)",
     broken: "",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
       "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request",
     hangs: true
@@ -74,7 +74,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "RequestServer.reject",
     original: "replies.reply(JsonRpc.failure(id, error), origin)",
     broken: "for (const _ of \"12\") replies.reply(JsonRpc.failure(id, error), origin)",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
       "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
@@ -83,7 +83,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "IncomingRequests.claimForReply",
     original: "request.hasReply = true",
     broken: "this.claim(request)",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name: "a server without sessions (ServerSession) > law 5: [MSG-05] an id is in flight until its reply is sent"
   },
   {
@@ -92,9 +92,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     original:
       "if (inflight.isTaken(message.id)) return this.#reject(gate, message, RequestRejections.duplicate, origin)",
     broken: "",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
-      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request",
+      "a server without sessions (StatelessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request",
     hangs: true
   },
   {
@@ -102,17 +102,17 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "RequestServer.reject",
     original: "replies.reply(JsonRpc.failure(id, error), origin)",
     broken: "for (const _ of \"12\") replies.reply(JsonRpc.failure(id, error), origin)",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name:
-      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
+      "a server without sessions (StatelessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "MSG-05",
     at: "IncomingRequests.claimForReply",
     original: "request.hasReply = true",
     broken: "this.claim(request)",
-    test: "packages/session/test/sessionlessServers.test.ts",
-    name: "a server without sessions (SessionlessServer) > law 5: [MSG-05] an id is in flight until its reply is sent"
+    test: "packages/session/test/statelessServers.test.ts",
+    name: "a server without sessions (StatelessServer) > law 5: [MSG-05] an id is in flight until its reply is sent"
   },
   {
     id: "MSG-07",
@@ -210,7 +210,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "ServerHandshake.initializing",
     original: "isBatch(origin)",
     broken: "false",
-    test: "packages/session/test/sessionlessServers.test.ts",
+    test: "packages/session/test/statelessServers.test.ts",
     name: "answers a batch in one frame, and rejects initialize in it"
   },
   {

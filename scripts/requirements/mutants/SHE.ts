@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-02",
-    at: "SessionlessExchanges.#post",
+    at: "StatelessPosts.#post",
     original: "new PostedFrame(exchange,",
     broken: "new PostedFrame([...this.#fibers.keys(), exchange][0],",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-03",
-    at: "SessionlessExchanges.#post",
+    at: "StatelessPosts.#post",
     original: "sendReply(exchange, reply)",
     broken:
       "Effect.andThen(reply !== undefined && \"result\" in reply ? exchange.write({ jsonrpc: \"2.0\", id: \"q\", method: \"roots/list\" }, false) : Effect.void, sendReply(exchange, reply))",
@@ -167,7 +167,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-28",
-    at: "SessionlessExchanges.parameterHeaders",
+    at: "StatelessPosts.parameterHeaders",
     original: "this.era._tag === \"Modern\" ? ParameterHeader.from(this.#request.headers) : undefined",
     broken: "undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",

@@ -70,7 +70,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "PostExchange.finish",
     original: "this.#stream?.end()",
     broken: "",
-    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/stateless.test.ts",
     name: "responds in the form of its responseMode",
     hangs: true
   },
@@ -79,7 +79,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "PostExchange.#markDetached",
     original: "this.#timeout = watchdog.schedule(detachedMillis, () => this.#owner.abandon(this))",
     broken: "this.#owner.abandon(this)",
-    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/stateless.test.ts",
     name: "interrupts a request after a lost connection only after detachedRequestTimeout",
     hangs: true
   },
@@ -105,7 +105,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "HttpResponses.withoutSessions",
     original: "error(405, `${message}: there are no sessions; connect with a client of Streamable HTTP`, { headers })",
     broken: "error(404, `${message}: there are no sessions; connect with a client of Streamable HTTP`, { headers })",
-    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/stateless.test.ts",
     name: "answers GET, DELETE and every other method than POST with 405"
   },
   {
@@ -245,7 +245,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "StatelessHandler.undeclared",
     original: "undeclared: Revision.LegacyRevision = \"2025-03-26\"",
     broken: "undeclared: Revision.LegacyRevision = \"2025-11-25\"",
-    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/stateless.test.ts",
     name: "serves a request without a revision with 2025-03-26"
   },
   {
@@ -310,7 +310,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "HttpResponses.withoutSessions",
     original: "error(405, `${message}: there are no sessions; connect with a client of Streamable HTTP`, { headers })",
     broken: "error(404, `${message}: there are no sessions; connect with a client of Streamable HTTP`, { headers })",
-    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
+    test: "packages/transport/test/http/server/streamable/stateless.test.ts",
     name: "answers GET, DELETE and every other method than POST with 405"
   },
   {

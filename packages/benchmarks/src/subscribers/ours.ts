@@ -12,7 +12,7 @@ const group = McpGroup.make("benchmark", McpResource.make("resource", { uri }))
   .toLayer((handlers) => handlers.resource("resource", Effect.succeed("text")))
 
 // Unlimited, because the other servers have no limit. By default a host keeps 10,000 sessions.
-const host = McpServer.host(group, { info, sessions: { max: Number.POSITIVE_INFINITY } })
+const host = McpServer.layerHost(group, { info, sessions: { max: Number.POSITIVE_INFINITY } })
 
 /** Connects clients to one host, and subscribes them. */
 export const connect = (clients: number): Promise<Subscribers> =>

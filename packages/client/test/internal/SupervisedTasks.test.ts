@@ -1,6 +1,6 @@
 /** The ids of tasks: those of a hostile server, and those of a store that is interrupted in its write. */
 import { TaskIds } from "@effect-mcp/client"
-import * as KeyValueTaskIds from "@effect-mcp/client/KeyValueTaskIds"
+import * as TaskIdsKeyValue from "@effect-mcp/client/TaskIdsKeyValue"
 import { JsonRpc } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, Transport } from "@effect-mcp/session"
 import { RawPeer } from "@effect-mcp/testing"
@@ -65,7 +65,7 @@ describe("the ids of a server's tasks", () => {
     }).pipe(Effect.provideService(References.MinimumLogLevel, "None")))
 })
 
-describe("KeyValueTaskIds", () => {
+describe("TaskIdsKeyValue", () => {
   it.effect("does not interrupt a write, which would lose all ids", () =>
     Effect.gen(function*() {
       let text: string | undefined
@@ -82,7 +82,7 @@ describe("KeyValueTaskIds", () => {
         size: Effect.succeed(0),
         keys: Effect.succeed([])
       })
-      const layer = KeyValueTaskIds.layer.pipe(Layer.provide(Layer.succeed(KeyValueStore.KeyValueStore, slow)))
+      const layer = TaskIdsKeyValue.layer.pipe(Layer.provide(Layer.succeed(KeyValueStore.KeyValueStore, slow)))
       yield* Effect.gen(function*() {
         const ids = yield* TaskIds.TaskIds
         const adding = yield* Effect.forkChild(ids.add("s", { id: "t", tool: "work", startedAt: 1 }), {

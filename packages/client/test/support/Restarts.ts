@@ -88,7 +88,7 @@ const textIn = (contents: ReadonlyArray<object>): string =>
 
 /** Returns whether an error says that the server has not got the call. */
 const isUnsent = (error: McpCall.CallError): boolean =>
-  error._tag === "ServerUnavailable" || error.reason._tag === "SendFailed" ||
+  error._tag === "ServerUnavailableError" || error.reason._tag === "SendFailed" ||
   (error.reason._tag === "Closed" && !error.reason.isSent)
 
 /** Returns what is wrong with a call that has ended. */
@@ -123,7 +123,7 @@ export const problems = (program: Program): ReadonlyArray<string> => {
         const key = String(calls.length)
         const fiber = yield* Effect.forkScoped(
           // `repeat: false` would forbid what the annotations of a trusted server permit.
-          client.callTool(tool, { key, millis }, { waitFor: waitForMillis, ...(repeat ? { repeat } : {}) }),
+          client.callTool(tool, { key, millis }, { waitTimeout: waitForMillis, ...(repeat ? { repeat } : {}) }),
           { startImmediately: true }
         )
         calls.push({ line: `${tool} ${key}`, isRepeatable: repeat || (trusted && tool === "once"), fiber })

@@ -19,7 +19,7 @@ type Revisions = readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision
 /** A place, and what its transport can do. */
 export interface Place {
   readonly name: string
-  readonly transport: "stdio" | "http" | "sessionless" | "http-sse" | "websocket" | "unix"
+  readonly transport: "stdio" | "http" | "stateless" | "http-sse" | "websocket" | "unix"
   readonly revisions: Revisions
   /** Whether the server sends messages that belong to no request, such as notifications of changes. */
   readonly isNotified: boolean
@@ -38,8 +38,8 @@ export const places: ReadonlyArray<Place> = [
   place("stdio", "Modern"),
   place("http", "Handshake"),
   place("http", "Modern"),
-  place("sessionless", "Handshake", false),
-  place("sessionless", "Modern"),
+  place("stateless", "Handshake", false),
+  place("stateless", "Modern"),
   place("http-sse", "Handshake"),
   place("websocket", "Handshake"),
   place("websocket", "Modern"),

@@ -27,7 +27,7 @@ const connect = (
     info,
     revisions,
     reconnect: Schedule.spaced("50 millis"),
-    waitFor: "2 minutes",
+    waitTimeout: "2 minutes",
     ...options
   })
 

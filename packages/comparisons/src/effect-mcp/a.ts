@@ -64,4 +64,4 @@ const TasksLive = Tasks.toLayer((handlers) =>
     .prompt("summarize", ({ style }) => Effect.map(all, (tasks) => `Summarize as ${style}: ${JSON.stringify(tasks)}`))
 )
 
-McpServer.runStdio(TasksLive, { info: { name: "tasks", version: "1.0.0" }, logging: false })
+McpServer.runMainStdio(TasksLive, { info: { name: "tasks", version: "1.0.0" }, logging: false })

@@ -97,14 +97,14 @@ const Tokens = Authentication.layerBearer({
   realm: "tasks",
   verify: (token) => Effect.sync(() => users.has(Redacted.value(token)) ? { id: Redacted.value(token) } : undefined)
 })
-const Host = McpServer.host(TasksLive, {
+const Host = McpServer.layerHost(TasksLive, {
   info: { name: "tasks", version: "1.0.0" },
   sessions: { max: 100, idleTimeout }
 })
 
 const App = SessionHost.layerDrain.pipe(
   Layer.provide(HttpRouter.serve(Layer.merge(
-    Layer.provide(StreamableHttpServer.layer("/mcp"), Tokens),
+    Layer.provide(StreamableHttpServer.layer(), Tokens),
     HttpRouter.add("GET", "/health", HttpServerResponse.json({ ok: true }))
   ))),
   Layer.provide(Host),

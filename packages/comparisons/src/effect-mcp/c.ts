@@ -32,4 +32,4 @@ const ReportsLive = Reports.toLayer((handlers) =>
     }))
 )
 
-McpServer.runStdio(ReportsLive, { info: { name: "reports", version: "1.0.0" } })
+McpServer.runMainStdio(ReportsLive, { info: { name: "reports", version: "1.0.0" } })

@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import * as Fields from "./fields.ts"
 
 /** The error of arguments that cannot be read. */
-export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{ readonly problem: string }> {
+export class InvalidArgumentsError extends Data.TaggedError("InvalidArgumentsError")<{ readonly problem: string }> {
   override get message(): string {
     return this.problem
   }
@@ -22,41 +22,41 @@ const isArguments = (value: unknown): value is Arguments =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Returns the object that a text in JSON contains. */
-export const fromJson = (text: string): Result.Result<Arguments, InvalidArguments> => {
+export const fromJson = (text: string): Result.Result<Arguments, InvalidArgumentsError> => {
   try {
     const value: unknown = JSON.parse(text)
     return isArguments(value)
       ? Result.succeed(value)
       : Result.fail(
-        new InvalidArguments({ problem: `the arguments must be a JSON object such as {"a":1}, not ${text}` })
+        new InvalidArgumentsError({ problem: `the arguments must be a JSON object such as {"a":1}, not ${text}` })
       )
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    return Result.fail(new InvalidArguments({ problem: `the arguments are no JSON: ${problem}` }))
+    return Result.fail(new InvalidArgumentsError({ problem: `the arguments are no JSON: ${problem}` }))
   }
 }
 
 const fromPair = (
   fields: ReadonlyArray<Fields.Field>,
   pair: string
-): Result.Result<readonly [string, unknown], InvalidArguments> => {
+): Result.Result<readonly [string, unknown], InvalidArgumentsError> => {
   const at = pair.indexOf("=")
   if (at < 1) {
-    return Result.fail(new InvalidArguments({ problem: `expected {"name":value} or name=value, but got ${pair}` }))
+    return Result.fail(new InvalidArgumentsError({ problem: `expected {"name":value} or name=value, but got ${pair}` }))
   }
   const name = pair.slice(0, at)
   const field = fields.find((field) => field.name === name)
   if (field === undefined) {
     const names = fields.map((field) => field.name).join(", ")
     return Result.fail(
-      new InvalidArguments({
+      new InvalidArgumentsError({
         problem: `there is no argument ${name}; there ${names === "" ? "are none" : `are: ${names}`}`
       })
     )
   }
   return Result.mapBoth(Fields.parse(field, pair.slice(at + 1)), {
     onSuccess: (value) => [name, value] as const,
-    onFailure: (problem) => new InvalidArguments({ problem: `${name}: ${problem}` })
+    onFailure: (problem) => new InvalidArgumentsError({ problem: `${name}: ${problem}` })
   })
 }
 
@@ -64,7 +64,7 @@ const fromPair = (
 export const fromWords = (
   fields: ReadonlyArray<Fields.Field>,
   words: ReadonlyArray<string>
-): Result.Result<Arguments, InvalidArguments> => {
+): Result.Result<Arguments, InvalidArgumentsError> => {
   const [first = "{}"] = words
   return words.length <= 1 && first.trimStart().startsWith("{")
     ? fromJson(first)
@@ -84,12 +84,12 @@ export const texts = (given: Arguments): { readonly [name: string]: string } =>
 /** Returns the texts that these words contain, `name=value` each. */
 export const textsFromWords = (
   words: ReadonlyArray<string>
-): Result.Result<{ readonly [name: string]: string }, InvalidArguments> => {
+): Result.Result<{ readonly [name: string]: string }, InvalidArgumentsError> => {
   const other = words.find((word) => word.indexOf("=") < 1)
   return other === undefined
     ? Result.succeed(Object.fromEntries(words.map((word) => [
       word.slice(0, word.indexOf("=")),
       word.slice(word.indexOf("=") + 1)
     ])))
-    : Result.fail(new InvalidArguments({ problem: `expected name=value, but got ${other}` }))
+    : Result.fail(new InvalidArgumentsError({ problem: `expected name=value, but got ${other}` }))
 }

@@ -77,7 +77,7 @@ const readArguments = Effect.fnUntraced(function*(
   if (canAsk) return yield* exclusively(Form.fill(fields, suggest))
   const missing = Arguments.missing(fields, {})
   if (missing.length === 0) return {}
-  return yield* new Arguments.InvalidArguments({
+  return yield* new Arguments.InvalidArgumentsError({
     problem: `missing arguments: ${missing.join(", ")}; give them as name=value, or as JSON such as ${
       JSON.stringify(Object.fromEntries(missing.map((name) => [name, "…"])))
     }`

@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     ...(options.revision === undefined ? {} : { revisions: [options.revision] as const }),
     ...(options.isLasting ? {} : { reconnect: Schedule.recurs(0) }),
     limits: { handshakeTimeout: startTime, requestTimeout: "1 hour" },
-    waitFor: startTime
+    waitTimeout: startTime
   })
   // A server without log messages rejects this, and a server that is down fails the next command.
   const setLogLevel = Effect.ignore(client.setLogLevel(options.logLevel))

@@ -5,7 +5,7 @@ import { type McpCall, ServerStatus } from "@effect-mcp/client"
 import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Data from "effect/Data"
 import type { QuitError } from "effect/Terminal"
-import type { InvalidArguments } from "./arguments.ts"
+import type { InvalidArgumentsError } from "./arguments.ts"
 import type { NoServer } from "./server.ts"
 
 /** The error of a command that names something that the server does not have. */
@@ -28,14 +28,14 @@ export class InvalidCommand extends Data.TaggedError("InvalidCommand")<{ readonl
 }
 
 /** A failure of a command. */
-export type Failure = McpCall.CallError | InvalidArguments | InvalidCommand | NoServer | QuitError | Unknown
+export type Failure = McpCall.CallError | InvalidArgumentsError | InvalidCommand | NoServer | QuitError | Unknown
 
 /** Returns a failure in words. */
 export const describe = (failure: Failure): string => {
   switch (failure._tag) {
     case "QuitError":
       return "cancelled"
-    case "ServerUnavailable": {
+    case "ServerUnavailableError": {
       const { server, status, unreachable } = failure
       const problem = unreachable === undefined
         ? status._tag === "Down" ? ServerStatus.describeProblem(status.problem) : undefined

@@ -58,7 +58,7 @@ const ofFile = Effect.fnUntraced(function*(path: string, { headers, onStderr, se
     readFileString(path),
     ({ message }) => new NoServer({ problem: `could not read ${path}: ${message}` })
   )
-  const invalid = ({ message }: McpServersConfig.InvalidConfig) => new NoServer({ problem: `${path}: ${message}` })
+  const invalid = ({ message }: McpServersConfig.InvalidConfigError) => new NoServer({ problem: `${path}: ${message}` })
   const names = yield* Effect.mapError(McpServersConfig.names(text), invalid)
   const name = server ?? (names.length === 1 ? names[0] : undefined)
   const known = names.length === 0 ? "it has none" : `it has: ${names.join(", ")}`

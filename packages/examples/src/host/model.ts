@@ -4,7 +4,7 @@
 import * as Content from "@effect-mcp/protocol/Content"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
-import * as CallbackContext from "@effect-mcp/session/CallbackContext"
+import * as ClientRequestContext from "@effect-mcp/session/ClientRequestContext"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 export class Model extends Context.Service<Model, {
   readonly createMessage: (
     params: Sampling.CreateMessageParams
-  ) => Effect.Effect<Sampling.CreateMessageResult, McpError.McpError, CallbackContext.CallbackContext>
+  ) => Effect.Effect<Sampling.CreateMessageResult, McpError.McpError, ClientRequestContext.ClientRequestContext>
 }>()("@effect-mcp/examples/host/Model") {}
 
 const blocksOf = ({ content }: Sampling.SamplingMessage): ReadonlyArray<Sampling.SamplingContent> =>
@@ -51,7 +51,7 @@ const toolUse = (tool: { readonly name: string; readonly inputSchema: object }, 
 export const parrot: Layer.Layer<Model> = Layer.succeed(Model, {
   createMessage: Effect.fnUntraced(function*(
     { maxTokens, messages, toolChoice, tools = [] }: Sampling.CreateMessageParams
-  ): Effect.fn.Return<Sampling.CreateMessageResult, never, CallbackContext.CallbackContext> {
+  ): Effect.fn.Return<Sampling.CreateMessageResult, never, ClientRequestContext.ClientRequestContext> {
     const blocks = messages.slice(-1).flatMap(blocksOf)
     const words = blocks.flatMap(wordsOf)
     const [tool] = tools
@@ -61,7 +61,7 @@ export const parrot: Layer.Layer<Model> = Layer.succeed(Model, {
     }
     const tokens = words.slice(0, maxTokens)
     for (const [index, message] of tokens.entries()) {
-      yield* CallbackContext.progress({ progress: index + 1, total: tokens.length, message })
+      yield* ClientRequestContext.progress({ progress: index + 1, total: tokens.length, message })
     }
     return {
       role: "assistant",

@@ -5,7 +5,7 @@
 import { Revision } from "@effect-mcp/protocol"
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
-import { CallbackContext } from "@effect-mcp/session/CallbackContext"
+import { ClientRequestContext } from "@effect-mcp/session/ClientRequestContext"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as HandshakeError from "@effect-mcp/session/HandshakeError"
 import type { Transport } from "@effect-mcp/session/Transport"
@@ -21,7 +21,7 @@ const handlers = {
   "sampling/createMessage": (params: Sampling.CreateMessageParams) =>
     Effect.flatMap(Model, ({ createMessage }) => createMessage(params)),
   "elicitation/create": Effect.fnUntraced(function*(params: Elicitation.ElicitParams) {
-    const { profile: { info } } = yield* CallbackContext
+    const { profile: { info } } = yield* ClientRequestContext
     const { fillForm, openUrl } = yield* User
     return yield* params.mode === "url" ? openUrl(params, info.name) : fillForm(params, info.name)
   }),

@@ -18,7 +18,7 @@ export const ofClient = Effect.gen(function*() {
   const { roots } = yield* RequestContext.listRoots()
   yield* responses.set(roots)
   return roots
-}).pipe(Effect.catchTag("NoSession", () => Effect.map(RequestContext.listRoots(), ({ roots }) => roots)))
+}).pipe(Effect.catchTag("NoSessionError", () => Effect.map(RequestContext.listRoots(), ({ roots }) => roots)))
 
 export const handlers = {
   /** Requests the roots of a client again when they have changed (ROOT-02). */

@@ -121,10 +121,10 @@ export const make = Effect.fnUntraced(function*(
   const shared = (): Connection => ({
     send: (name, params, given) =>
       Effect.catchTag(
-        remote.send({ waitFor: 0, repeat: false }, () =>
+        remote.send({ waitTimeout: 0, repeat: false }, () =>
           Effect.succeed(false), (session) =>
           session.request(name, params, given)),
-        "ServerUnavailable",
+        "ServerUnavailableError",
         (error) =>
           Effect.fail(RemoteErrors.withoutSession(name)(error))
       ),
@@ -209,7 +209,7 @@ export const make = Effect.fnUntraced(function*(
       Effect.andThen(
         Effect.logWarning(`the proxy "${id}" keeps its ${list}, which have changed: ${Excerpt.line(error.message)}`),
         // A later session is a change of its own.
-        error._tag === "ServerUnavailable"
+        error._tag === "ServerUnavailableError"
           ? Effect.fail(error)
           : Effect.retry(read(remote, list), {
             schedule: Reconnection.defaultSchedule,
@@ -233,7 +233,7 @@ export const make = Effect.fnUntraced(function*(
     (list) =>
       Effect.catchTag(
         read(remote, list),
-        "ServerUnavailable",
+        "ServerUnavailableError",
         (error) => Effect.fail(RemoteErrors.withoutSession(`${list}/list`)(error))
       ),
     { concurrency: "unbounded" }

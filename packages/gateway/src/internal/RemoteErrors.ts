@@ -1,6 +1,6 @@
 /** The errors of requests between a proxied server and clients, without causes, which may have secrets. */
 
-import type { ServerUnavailable } from "@effect-mcp/client/ServerUnavailable"
+import type { ServerUnavailableError } from "@effect-mcp/client/ServerUnavailableError"
 import { CloseReason, ErrorCode, McpError } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import { RequestError } from "@effect-mcp/session"
@@ -14,14 +14,15 @@ export const unavailable = (server: string, problem: string): McpError.McpError 
   McpError.received({ code: ErrorCode.InternalError, message: `the server "${server}" is not available: ${problem}` })
 
 /** Returns the error of a request that found no session. The status of the server may have secrets, and is logged. */
-export const withoutSession = (method: string) => ({ unreachable }: ServerUnavailable): RequestError.RequestError =>
-  unreachable ?? RequestError.make(method, { _tag: "Closed", reason: CloseReason.requested, isSent: false })
+export const withoutSession =
+  (method: string) => ({ unreachable }: ServerUnavailableError): RequestError.RequestError =>
+    unreachable ?? RequestError.make(method, { _tag: "Closed", reason: CloseReason.requested, isSent: false })
 
 /** The kinds of errors that are logged elsewhere, or that the other party receives in full. */
 const explained: ReadonlySet<RequestError.RequestErrorReason["_tag"]> = new Set([
   "Closed",
   "ExchangeEnded",
-  "NotServed",
+  "NotSubscribable",
   "Timeout"
 ])
 

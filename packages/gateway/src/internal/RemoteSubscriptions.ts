@@ -1,7 +1,7 @@
 /** The subscriptions of a proxy at its server: one for each resource, as long as a client is subscribed to it. */
 
 import { Reconnection, type SupervisedSessions } from "@effect-mcp/client/internal"
-import type { ServerUnavailable } from "@effect-mcp/client/ServerUnavailable"
+import type { ServerUnavailableError } from "@effect-mcp/client/ServerUnavailableError"
 import type { McpError } from "@effect-mcp/protocol"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Deferred from "effect/Deferred"
@@ -35,7 +35,7 @@ export const make = Effect.fnUntraced(function*(
   const observed = yield* RcMap.make({
     lookup: (uri: string) =>
       Effect.gen(function*() {
-        const subscribed = yield* Deferred.make<void, RequestError.RequestError | ServerUnavailable>()
+        const subscribed = yield* Deferred.make<void, RequestError.RequestError | ServerUnavailableError>()
         const follow = Stream.runForEach(
           watched.follow(uri, () => Effect.void),
           () => Deferred.isDoneUnsafe(subscribed) ? updated(uri) : Deferred.succeed(subscribed, undefined)
@@ -60,7 +60,7 @@ export const make = Effect.fnUntraced(function*(
   })
   return (uri: string) =>
     Effect.andThen(session, RcMap.get(observed, uri)).pipe(
-      Effect.catchTag("ServerUnavailable", (error) => Effect.fail(RemoteErrors.withoutSession(method)(error))),
+      Effect.catchTag("ServerUnavailableError", (error) => Effect.fail(RemoteErrors.withoutSession(method)(error))),
       Effect.catch(RemoteErrors.failing(id))
     )
 })

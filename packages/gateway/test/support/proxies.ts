@@ -50,14 +50,14 @@ export const EverythingLive = Everything.toLayer((handlers) =>
 )
 
 /** The transport to a server with everything. */
-export const everything = McpServer.layerInProcess(EverythingLive, { info })
+export const everything = McpServer.layerMemory(EverythingLive, { info })
 
 /** A tool in a list. */
 export const tool = (name: string) => ({ name, inputSchema: { type: "object" as const } })
 
 /** Opens sessions of clients with one host of the proxy, by their principals. A client without an id is anonymous. */
 export const clients = Effect.fnUntraced(function*<E>(proxy: Layer.Layer<never, E, McpServer.McpServer>) {
-  const host = Context.get(yield* Layer.build(McpServer.host(proxy, { info })), SessionHost.SessionHost)
+  const host = Context.get(yield* Layer.build(McpServer.layerHost(proxy, { info })), SessionHost.SessionHost)
   return Effect.fnUntraced(function*(
     id?: string,
     options: Partial<ClientSession.Options<Handlers.Handlers<"server">>> = {}
@@ -79,7 +79,7 @@ export const answering = (name: string): Handlers.Handlers<"server"> => ({
 
 /** A server whose tool asks its client everything, when the test lets it. */
 export const asking = (gate: Effect.Effect<unknown> = Effect.void) =>
-  McpServer.layerInProcess(
+  McpServer.layerMemory(
     McpGroup.make("asking", Tool.make("ask", { success: Schema.Array(Schema.String) })).toLayer((handlers) =>
       handlers.tool("ask", () =>
         Effect.gen(function*() {

@@ -6,7 +6,7 @@ import { accepting, User } from "@effect-mcp/examples/src/host/user.ts"
 import * as Workspace from "@effect-mcp/examples/src/host/workspace.ts"
 import type { Elicitation, Revision, Sampling } from "@effect-mcp/protocol"
 import {
-  type CallbackContext,
+  type ClientRequestContext,
   type ClientSession,
   type Limits,
   Recording,
@@ -21,7 +21,7 @@ import type * as Child from "../fixtures/child.ts"
 export interface Script {
   createMessage?: (
     params: Sampling.CreateMessageParams
-  ) => Effect.Effect<Sampling.CreateMessageResult, never, CallbackContext.CallbackContext>
+  ) => Effect.Effect<Sampling.CreateMessageResult, never, ClientRequestContext.ClientRequestContext>
   fillForm?: (params: Elicitation.FormParams) => Effect.Effect<Elicitation.ElicitResult>
   openUrl?: (params: Elicitation.UrlParams, serverName: string) => Effect.Effect<Elicitation.ElicitResult>
 }

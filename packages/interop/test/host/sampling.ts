@@ -1,5 +1,5 @@
 import { Revision, type Sampling } from "@effect-mcp/protocol"
-import { CallbackContext, ClientSession } from "@effect-mcp/session"
+import { ClientRequestContext, ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
@@ -54,7 +54,7 @@ export const sampling = ({ host, it, revision }: Conditions) => {
       const createMessage = () =>
         Effect.gen(function*() {
           for (const progress of [0.25, 0.5]) {
-            yield* CallbackContext.progress({ progress, total: 1 })
+            yield* ClientRequestContext.progress({ progress, total: 1 })
             while (!(yield* observedProgress).endsWith(`${progress}]`)) yield* Effect.sleep("5 millis")
           }
           return { role: "assistant" as const, model: "slow", content: text("Seven.") }

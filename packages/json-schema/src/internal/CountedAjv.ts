@@ -1,7 +1,7 @@
 /** Checks of schemas by Ajv that count the steps of compiling and of checking. */
 
 import type { Check, JsonSchema } from "@effect-mcp/session/JsonSchemaValidator"
-import * as UnsupportedSchema from "@effect-mcp/session/UnsupportedSchema"
+import * as UnsupportedSchemaError from "@effect-mcp/session/UnsupportedSchemaError"
 import { Ajv } from "ajv"
 import { Ajv2019 } from "ajv/dist/2019.js"
 import { _, Ajv2020, type KeywordCxt, MissingRefError, Name, str } from "ajv/dist/2020.js"
@@ -332,7 +332,9 @@ const engineOf = (regExp: (pattern: string) => Pattern) =>
 
 const withoutScheme = (uri: string): string => uri.replace(/^https?:/, "").replace(/#$/, "")
 
-const dialectOf = ({ $schema }: JsonSchema): Result.Result<Dialect, UnsupportedSchema.UnsupportedSchemaReason> => {
+const dialectOf = (
+  { $schema }: JsonSchema
+): Result.Result<Dialect, UnsupportedSchemaError.UnsupportedSchemaErrorReason> => {
   if ($schema === undefined) return Result.succeed(newest)
   if (typeof $schema !== "string") return Result.fail({ _tag: "Rejected", problem: "$schema must be a string" })
   const found = dialects.find(({ uri }) => withoutScheme(uri) === withoutScheme($schema))
@@ -475,7 +477,7 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
     }
   }
 
-  const reasonOf = (thrown: unknown): UnsupportedSchema.UnsupportedSchemaReason => {
+  const reasonOf = (thrown: unknown): UnsupportedSchemaError.UnsupportedSchemaErrorReason => {
     if (thrown instanceof MissingRefError) return { _tag: "UnresolvedReference", reference: thrown.missingRef }
     if (thrown instanceof Steps.StepsExhausted) {
       return { _tag: "Rejected", problem: `compiling it needs more than ${maxCompilationSteps} steps` }
@@ -483,15 +485,15 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
     return { _tag: "Rejected", problem: problemOf(thrown) }
   }
 
-  return (text: string): Result.Result<Check, UnsupportedSchema.UnsupportedSchema> => {
+  return (text: string): Result.Result<Check, UnsupportedSchemaError.UnsupportedSchemaError> => {
     const schema: AnySchemaObject = JSON.parse(text)
     const dialect = dialectOf(schema)
-    if (Result.isFailure(dialect)) return Result.fail(UnsupportedSchema.make(dialect.failure))
+    if (Result.isFailure(dialect)) return Result.fail(UnsupportedSchemaError.make(dialect.failure))
     try {
       const metaschema = metaschemaValidatorOf(dialect.success)
       if (!metaschema.validate(dialect.success.uri, schema)) {
         const problem = `it is no valid schema: ${describe(metaschema.errors)}`
-        return Result.fail(UnsupportedSchema.make({ _tag: "Rejected", problem }))
+        return Result.fail(UnsupportedSchemaError.make({ _tag: "Rejected", problem }))
       }
       OpenApiKeywords.remove(schema)
       // Compiling the rest spends from the same steps, so that it does not double the cost of a hostile schema.
@@ -503,11 +505,11 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
       for (const [pattern, problem] of unsupported) {
         const leftOut = LeftOut.of(schema, new Set(unsupported.keys()))
         const rest = compileBy(dialect.success, schema, { compiling, leftOut, text, unsupported: new Map() })
-        return Result.fail(UnsupportedSchema.make({ _tag: "UnsupportedPattern", pattern, problem }, rest))
+        return Result.fail(UnsupportedSchemaError.make({ _tag: "UnsupportedPattern", pattern, problem }, rest))
       }
       return Result.succeed(check)
     } catch (thrown) {
-      return Result.fail(UnsupportedSchema.make(reasonOf(thrown)))
+      return Result.fail(UnsupportedSchemaError.make(reasonOf(thrown)))
     }
   }
 }

@@ -16,7 +16,7 @@ const machines = {
   client: Handshake.client.rows,
   server: Handshake.server.rows,
   strictServer: Handshake.strictServer.rows,
-  sessionlessServer: Handshake.sessionlessServer.rows
+  statelessServer: Handshake.statelessServer.rows
 }
 
 const servers = ["server", "strictServer"] as const
@@ -99,8 +99,8 @@ const cells: ReadonlyArray<Cell> = [
   },
   {
     test: "a server has no row for log messages",
-    on: [...servers, "sessionlessServer"],
-    from: ["AwaitingInitialize", "Initializing", "Negotiated", "Operating", "Sessionless", "Closing", "Closed"],
+    on: [...servers, "statelessServer"],
+    from: ["AwaitingInitialize", "Initializing", "Negotiated", "Operating", "Stateless", "Closing", "Closed"],
     events: ["ReceiveLog"],
     action: undefined
   },
@@ -259,29 +259,29 @@ const cells: ReadonlyArray<Cell> = [
   },
   {
     test: "a server without sessions delivers requests and notifications without a handshake",
-    on: ["sessionlessServer"],
-    from: ["Sessionless"],
+    on: ["statelessServer"],
+    from: ["Stateless"],
     events: ["ReceiveRequest", "ReceiveNotification"],
     action: "Deliver"
   },
   {
     test: "[INIT-04] a server without sessions answers every initialize",
-    on: ["sessionlessServer"],
-    from: ["Sessionless"],
+    on: ["statelessServer"],
+    from: ["Stateless"],
     events: ["ReceiveInitialize"],
     action: "Answer"
   },
   {
     test: "a server without sessions sends no requests, not even ping",
-    on: ["sessionlessServer"],
-    from: ["Sessionless", "Closing", "Closed"],
+    on: ["statelessServer"],
+    from: ["Stateless", "Closing", "Closed"],
     events: ["SendRequest", "SendPing"],
     action: undefined
   },
   {
     test: "a server without sessions ends on close and at the end of the transport",
-    on: ["sessionlessServer"],
-    from: ["Sessionless"],
+    on: ["statelessServer"],
+    from: ["Stateless"],
     events: ["Close", "TransportEnded"],
     action: "End",
     to: "Closing"

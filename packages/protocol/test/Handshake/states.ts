@@ -44,18 +44,16 @@ export const serverStates: Variants<Handshake.ServerState> = {
   ...ending
 }
 
-export const sessionlessServerStates: Variants<Handshake.SessionlessServerState> = {
-  Sessionless: { _tag: "Sessionless" },
+export const statelessServerStates: Variants<Handshake.StatelessServerState> = {
+  Stateless: { _tag: "Stateless" },
   ...ending
 }
 
 // A transition that modified its input state would throw.
-const all = [clientStates, serverStates, sessionlessServerStates].flatMap((states) =>
-  Object.values<State>({ ...states })
-)
+const all = [clientStates, serverStates, statelessServerStates].flatMap((states) => Object.values<State>({ ...states }))
 for (const state of all) Object.freeze(state)
 
-export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
+export type State = Handshake.ClientState | Handshake.ServerState | Handshake.StatelessServerState
 
 export const profileOf = (state: State): Profile.Profile | undefined => "profile" in state ? state.profile : undefined
 export const reasonOf = (state: State) => "reason" in state ? state.reason : undefined

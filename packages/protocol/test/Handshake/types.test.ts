@@ -31,8 +31,8 @@ describe("step", () => {
     expectTypeOf<Accepts<typeof Handshake.strictServer.step, Handshake.ServerState>>().toEqualTypeOf<
       Rows<Handshake.StrictServerRows>
     >()
-    expectTypeOf<Accepts<typeof Handshake.sessionlessServer.step, Handshake.SessionlessServerState>>().toEqualTypeOf<
-      Rows<Handshake.SessionlessServerRows>
+    expectTypeOf<Accepts<typeof Handshake.statelessServer.step, Handshake.StatelessServerState>>().toEqualTypeOf<
+      Rows<Handshake.StatelessServerRows>
     >()
   })
 

@@ -38,7 +38,7 @@ export const connect = <A, E, R>(
   Effect.map(
     Layer.build(Layer.provide(
       ClientSession.layer({ info, ...client }),
-      McpServer.layerInProcess(groups, { info, ...server, ...(principal === undefined ? {} : { principal }) })
+      McpServer.layerMemory(groups, { info, ...server, ...(principal === undefined ? {} : { principal }) })
     )),
     (context) => Context.get(context, ClientSession.ClientSession)
   )

@@ -2,7 +2,7 @@
 import { AjvValidator } from "@effect-mcp/json-schema"
 import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { McpGroup, McpServer } from "@effect-mcp/server"
-import { SessionlessServer } from "@effect-mcp/session"
+import { StatelessServer } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -37,8 +37,8 @@ const call = (input: object) =>
 /** Asserts that calls of the tool `where` are rejected if a header is missing, differs or is not expected. */
 export const assertHeadersChecked = <E>(groups: Layer.Layer<never, E, McpServer.McpServer>) =>
   Effect.gen(function*() {
-    const handlers = yield* McpServer.sessionlessHandlers(groups)
-    const { handle } = yield* SessionlessServer.make(handlers, { info })
+    const handlers = yield* McpServer.makeStatelessHandlers(groups)
+    const { handle } = yield* StatelessServer.make(handlers, { info })
     const codeOf = (input: object, parameterHeaders?: { readonly [name: string]: string }) =>
       Effect.map(
         handle(call(input), { revision: "2026-07-28", parameterHeaders }),

@@ -30,7 +30,7 @@ export const serve = <A, E>(
   groups: Layer.Layer<A, E, McpServer.McpServer>,
   client: Pick<ClientSession.Options, "capabilities" | "revisions"> = {}
 ): Effect.Effect<Connect, E, Scope.Scope> =>
-  Effect.map(Layer.build(McpServer.host(groups, { info })), (context): Connect => {
+  Effect.map(Layer.build(McpServer.layerHost(groups, { info })), (context): Connect => {
     const host = Context.get(context, SessionHost.SessionHost)
     return Effect.fnUntraced(function*(id, claims) {
       const principal = id === undefined ? undefined : { id, ...(claims === undefined ? {} : { claims }) }

@@ -1,13 +1,13 @@
 /** Checks of numbers and durations in options: counts, sizes, ports, timeouts. */
 import * as Duration from "effect/Duration"
-import { InvalidOption } from "../InvalidOption.ts"
+import { InvalidOptionError } from "../InvalidOptionError.ts"
 import { trust } from "./trust.ts"
 
 /** The values that an option accepts: numbers, or durations, which are checked in milliseconds. */
 export interface Rule<Kind extends "Number" | "Duration"> {
   /** The type of the option. */
   readonly kind: Kind
-  /** The accepted values in words, for the message of an {@link InvalidOption}. */
+  /** The accepted values in words, for the message of an {@link InvalidOptionError}. */
   readonly allowed: string
   /** Returns whether the option accepts a number, which is never `NaN`. */
   readonly holds: (value: number) => boolean
@@ -96,14 +96,14 @@ const millisOf = (input: unknown): number => {
 /** Returns the value of an option as a number, in milliseconds if it is a duration. Throws if its rule rejects it. */
 const accepted = (option: string, given: unknown, { allowed, holds, kind }: Rule<"Number" | "Duration">): number => {
   const number = kind === "Duration" ? millisOf(given) : typeof given === "number" ? given : Number.NaN
-  if (Number.isNaN(number) || !holds(number)) throw new InvalidOption({ option, given, allowed })
+  if (Number.isNaN(number) || !holds(number)) throw new InvalidOptionError({ option, given, allowed })
   return number
 }
 
 /**
- * Checks the numbers and durations of options. Throws an {@link InvalidOption} for the first one that its rule does not
- * accept. An option that is not set is not checked. `prefix` precedes the names of the options in messages, such as
- * `"limits."`.
+ * Checks the numbers and durations of options. Throws an {@link InvalidOptionError} for the first one that its rule
+ * does not accept. An option that is not set is not checked. `prefix` precedes the names of the options in messages,
+ * such as `"limits."`.
  */
 export const check = <Options extends object>(
   options: Options | undefined,
@@ -126,8 +126,8 @@ export type Settings<Options> = {
 }
 
 /**
- * Returns the numbers of options, or their defaults, with durations in milliseconds. Throws an {@link InvalidOption} as
- * `check` does.
+ * Returns the numbers of options, or their defaults, with durations in milliseconds. Throws an {@link
+ * InvalidOptionError} as `check` does.
  */
 export const resolve = <Options extends object>(
   options: Options,

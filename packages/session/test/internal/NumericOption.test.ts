@@ -2,14 +2,14 @@ import { AjvValidator } from "@effect-mcp/json-schema"
 import {
   ClientSession,
   EventStore,
-  InvalidOption,
+  InvalidOptionError,
   Limits,
   MemoryBudget,
   MemoryTransport,
   ServerSession,
   SessionHost,
-  SessionlessServer,
   SessionStore,
+  StatelessServer,
   Transport
 } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
@@ -60,7 +60,7 @@ describe("a rule for numbers", () => {
     for (const value of [...rejected, Number.NaN]) {
       assert.throws(
         () => NumericOption.check<Options>({ size: value }, { ...rules, size: rule }, "options."),
-        InvalidOption.InvalidOption,
+        InvalidOptionError.InvalidOptionError,
         `options.size must be ${rule.allowed}, not ${value}`
       )
     }
@@ -86,7 +86,7 @@ describe("a rule for durations", () => {
 
   it("rejects values that are no duration or negative", () => {
     for (const input of [Number.NaN, -1, "-1 second", "soon", "", null, { seconds: Number.NaN }, Duration.millis(-1)]) {
-      assert.throws(() => check(input, NumericOption.duration), InvalidOption.InvalidOption)
+      assert.throws(() => check(input, NumericOption.duration), InvalidOptionError.InvalidOptionError)
     }
     assert.throws(() => check(0, NumericOption.interval), "within must be a duration above 0, not 0")
   })
@@ -135,7 +135,7 @@ const constructors: ReadonlyArray<
   ],
   [
     "a server without sessions",
-    () => SessionlessServer.make({}, { info, limits: { requestTimeout: Number.NaN } }),
+    () => StatelessServer.make({}, { info, limits: { requestTimeout: Number.NaN } }),
     "limits.requestTimeout"
   ],
   [
@@ -161,7 +161,7 @@ it.effect.each(constructors)(
       const exit = yield* Effect.exit(Effect.suspend(make))
       assert(Exit.isFailure(exit))
       const defect = Cause.squash(exit.cause)
-      assert(defect instanceof InvalidOption.InvalidOption)
+      assert(defect instanceof InvalidOptionError.InvalidOptionError)
       assert.strictEqual(defect.option, option)
     })
 )
@@ -169,7 +169,11 @@ it.effect.each(constructors)(
 it("each limit rejects NaN and negative numbers", () => {
   for (const name of Object.keys(Limits.make())) {
     for (const value of [Number.NaN, -1]) {
-      assert.throws(() => Limits.make({ [name]: value }), InvalidOption.InvalidOption, `limits.${name} must be `)
+      assert.throws(
+        () => Limits.make({ [name]: value }),
+        InvalidOptionError.InvalidOptionError,
+        `limits.${name} must be `
+      )
     }
   }
 })

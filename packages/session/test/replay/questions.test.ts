@@ -1,6 +1,6 @@
 /** Handlers that ask their client, in revision 2026-07-28: what is asked in which round, and what runs again. */
 import { Content, Elicitation, ErrorCode, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
-import { RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { RequestContext, StatelessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -493,7 +493,7 @@ describe("a handler that asks a client without sessions", () => {
       )
       yield* handle(request(1, "resources/list"), { revision })
       assert.deepStrictEqual(tags, [
-        "NotAskable",
+        "CannotAskHere",
         "elicitation/create: a handler of resources/list cannot ask the client in revision 2026-07-28; " +
         "ask in tools/call, prompts/get or resources/read"
       ])
@@ -552,7 +552,7 @@ describe("a handler that asks a client without sessions", () => {
     Effect.gen(function*() {
       let visits = 0
       const page = { mode: "url", message: "Sign in", url: "https://example.com/sign-in", elicitationId: "s1" } as const
-      const { handle } = yield* SessionlessServer.make({
+      const { handle } = yield* StatelessServer.make({
         "tools/call": () =>
           Effect.suspend(() =>
             visits++ < 2

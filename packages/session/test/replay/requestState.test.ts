@@ -1,12 +1,6 @@
 /** The state of a call that asks its client: which states a server accepts. */
 import { ExactJson, type JsonRpc } from "@effect-mcp/protocol"
-import {
-  type Principal,
-  RequestContext,
-  RequestStateSeal,
-  type SessionlessServer,
-  UsedStates
-} from "@effect-mcp/session"
+import { type Principal, RequestContext, RequestStateSeal, type StatelessServer, UsedStates } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -18,7 +12,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { accept, ask, type Options, read, request, revision, secret, serverOf } from "../support/rounds.ts"
 import { info, settled } from "../support/sessions.ts"
 
-type Handle = SessionlessServer.SessionlessServer["handle"]
+type Handle = StatelessServer.StatelessServer["handle"]
 
 interface Call {
   readonly params?: object

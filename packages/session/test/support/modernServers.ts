@@ -1,6 +1,6 @@
-/** Servers of revision 2026-07-28: scripted ones, and `SessionlessServer` in memory. */
+/** Servers of revision 2026-07-28: scripted ones, and `StatelessServer` in memory. */
 import { JsonRpc, RequestMetadata, Revision } from "@effect-mcp/protocol"
-import { MemoryTransport, SessionlessServer, type Transport } from "@effect-mcp/session"
+import { MemoryTransport, StatelessServer, type Transport } from "@effect-mcp/session"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -47,15 +47,15 @@ export const withModernServer = Effect.fnUntraced(function*(options: {
 })
 
 /**
- * Makes a transport whose server is a `SessionlessServer`. With `isStreamed`, each request has a stream of its own,
+ * Makes a transport whose server is a `StatelessServer`. With `isStreamed`, each request has a stream of its own,
  * whose end cancels it, as over HTTP.
  */
-export const sessionless = Effect.fnUntraced(function*(
+export const stateless = Effect.fnUntraced(function*(
   handlers: ServerHandlers,
   options: ServerOptions & { readonly isStreamed?: boolean } = {}
 ) {
   const { isStreamed, ...given } = options
-  const server = yield* SessionlessServer.make(handlers, { info: { name: "sessionless", version: "2.0.0" }, ...given })
+  const server = yield* StatelessServer.make(handlers, { info: { name: "stateless", version: "2.0.0" }, ...given })
   const sent: Array<JsonRpc.Message> = []
   const connect: Transport.Transport["Service"]["connect"] = Effect.gen(function*() {
     const fork = yield* FiberSet.makeRuntime<never>()
@@ -98,15 +98,15 @@ export const sessionless = Effect.fnUntraced(function*(
   return { transport: { connect } satisfies Transport.Transport["Service"], sent }
 })
 
-/** Makes a client that speaks every revision, over a `SessionlessServer`. */
-export const connectedSessionless = Effect.fnUntraced(function*(
+/** Makes a client that speaks every revision, over a `StatelessServer`. */
+export const connectedStateless = Effect.fnUntraced(function*(
   handlers: ServerHandlers,
   options: {
     readonly client?: ClientOptions
     readonly server?: ServerOptions & { readonly isStreamed?: boolean }
   } = {}
 ) {
-  const { sent, transport } = yield* sessionless(handlers, options.server)
+  const { sent, transport } = yield* stateless(handlers, options.server)
   const record = recorder()
   const session = yield* client(transport, {
     observe: record.observe,

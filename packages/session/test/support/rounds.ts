@@ -4,7 +4,7 @@ import {
   RequestContext,
   type RequestError,
   RequestStateSeal,
-  SessionlessServer,
+  StatelessServer,
   type UsedStates
 } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ export const request = (
 export type Handler = Effect.Effect<unknown, RequestError.RequestError, RequestContext.RequestContext>
 
 /** The options of a server whose only handler is this one. */
-export type Options = Partial<SessionlessServer.Options>
+export type Options = Partial<StatelessServer.Options>
 
 export const secret = Redacted.make("a secret of the servers of a test")
 
@@ -43,7 +43,7 @@ const seal = RequestStateSeal.layer({ secrets: [secret] })
 
 /** Makes a server whose tool is this handler; a failure is a defect. */
 export const serverOf = (handler: Handler, options: Options = {}, services: Layer.Layer<never> = seal) =>
-  SessionlessServer.make({
+  StatelessServer.make({
     "tools/call": () =>
       Effect.map(Effect.orDie(handler), (value) => ({ content: [Content.text(JSON.stringify(value) ?? "nothing")] })),
     "resources/list": () => Effect.as(Effect.orDie(handler), { resources: [] })
@@ -63,7 +63,7 @@ export interface Received {
   readonly result: { readonly [name: string]: unknown }
 }
 
-export const read = (reply: SessionlessServer.Reply | undefined): Received => {
+export const read = (reply: StatelessServer.Reply | undefined): Received => {
   const none = { text: undefined, questions: {}, state: undefined, error: undefined, result: {} }
   if (reply === undefined || !("jsonrpc" in reply)) return none
   if ("error" in reply) return { ...none, error: reply.error }
@@ -96,7 +96,7 @@ export interface Conversation {
 
 /** Answers the questions of a server until the call ends. */
 export const converse = Effect.fnUntraced(function*(
-  handle: SessionlessServer.SessionlessServer["handle"],
+  handle: StatelessServer.StatelessServer["handle"],
   answer: (question: InputRequired.InputRequest) => object = (question) => accept(`<${messageOf(question)}>`),
   meta: object = {}
 ): Effect.fn.Return<Conversation> {

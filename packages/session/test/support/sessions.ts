@@ -1,6 +1,6 @@
 import { Content, JsonRpc, McpError, Revision, type Tool } from "@effect-mcp/protocol"
 import {
-  type CallbackContext,
+  type ClientRequestContext,
   ClientSession,
   type Handlers,
   type Limits,
@@ -44,7 +44,9 @@ export const forms = [
   { form: "a stream for each request", pair: MemoryTransport.makeMultiStream({ standalone: true }) }
 ] as const
 
-export type ClientOptions = Partial<ClientSession.Options<Handlers.Handlers<"server", CallbackContext.CallbackContext>>>
+export type ClientOptions = Partial<
+  ClientSession.Options<Handlers.Handlers<"server", ClientRequestContext.ClientRequestContext>>
+>
 export type ServerOptions = Partial<ServerSession.Options>
 export type ServerHandlers = Handlers.Handlers<
   "client",

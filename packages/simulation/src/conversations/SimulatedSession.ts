@@ -2,7 +2,7 @@
 
 import { type Elicitation, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import {
-  CallbackContext,
+  ClientRequestContext,
   ClientSession,
   Listener,
   RequestContext,
@@ -142,13 +142,13 @@ export const open = (world: World.World<Commanded>, session: number, era: Era): 
     "elicitation/create": ({ message }) => {
       const question = simulatedTools.questionIn(message)
       return Effect.flatMap(
-        CallbackContext.CallbackContext,
+        ClientRequestContext.ClientRequestContext,
         ({ id, method }) => recorders.client.serving({ method, id, nonce: question.nonce }, () => user(question))
       )
     },
     "roots/list": () =>
       Effect.flatMap(
-        CallbackContext.CallbackContext,
+        ClientRequestContext.ClientRequestContext,
         ({ id, method }) =>
           recorders.client.serving({ method, id, nonce: undefined }, () => Effect.succeed({ roots: [] }))
       ),

@@ -8,7 +8,7 @@ export const serverTransports = [
   "websocket",
   "http",
   "http-stored",
-  "http-sessionless",
+  "http-stateless",
   "http-sse",
   "http-application",
   "http-sql",

@@ -91,7 +91,7 @@ switch (transport) {
   default:
     await findAttack({ ...httpAttacks, ...httpSessionAttacks, ...statelessHttpAttacks })({
       url: new URL(address),
-      sessions: transport !== "http-sessionless"
+      sessions: transport !== "http-stateless"
     }, stop.signal)
 }
 process.exit(0)

@@ -36,7 +36,7 @@ export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> =
       return Object.keys({ ...connectionAttacks, ...multiConnectionAttacks, ...statelessAttacks })
     case "http-sse":
       return Object.keys({ ...connectionAttacks, ...multiConnectionAttacks })
-    case "http-sessionless":
+    case "http-stateless":
       return Object.keys({ ...httpAttacks, ...statelessHttpAttacks })
     case "http":
     case "http-stored":

@@ -10,6 +10,7 @@ import {
   Authentication,
   HttpSseServer,
   SocketServer,
+  StatelessHttpServer,
   StdioServer,
   StreamableHttpServer,
   WebSocketServer
@@ -100,9 +101,9 @@ const servers: { readonly [T in ServerTransport]?: () => Layer.Layer<never, unkn
       Layer.provide([host, Authentication.anonymous]),
       Layer.provide(EventStore.layerMemory({ maxBytes: 64 * 1024 * 1024 }))
     ),
-  "http-sessionless": () =>
+  "http-stateless": () =>
     sendingAddress(
-      StreamableHttpServer.layerNodeSessionless(handlers, { ...options, port: 0 }),
+      StatelessHttpServer.layerNode(handlers, { ...options, port: 0 }),
       (port) => `http://127.0.0.1:${port}/mcp`
     ).pipe(Layer.provide(Authentication.anonymous)),
   "http-sse": () =>

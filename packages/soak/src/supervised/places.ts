@@ -6,6 +6,7 @@ import {
   Authentication,
   HttpSseServer,
   SocketServer,
+  StatelessHttpServer,
   StreamableHttpServer,
   WebSocketServer
 } from "@effect-mcp/transport"
@@ -119,8 +120,8 @@ export const places: ReadonlyArray<Place> = [
   stdio,
   onPort("streamable-http", Revision.legacy, mcp, streamable),
   onPort("streamable-http-modern", Revision.modern, mcp, streamable),
-  onPort("http-sessionless", Revision.legacy, mcp, () =>
-    StreamableHttpServer.layerNodeSessionless(LawServer.make(), {
+  onPort("http-stateless", Revision.legacy, mcp, () =>
+    StatelessHttpServer.layerNode(LawServer.make(), {
       ...LawServer.options,
       limits: Hosted.limits,
       port: 0,

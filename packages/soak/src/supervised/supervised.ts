@@ -41,7 +41,7 @@ const live = Effect.fnUntraced(function*(
     info,
     revisions,
     reconnect: Schedule.spaced("5 millis"),
-    waitFor: "1 minute"
+    waitTimeout: "1 minute"
   })
   yield* Effect.forkScoped(Effect.ignore(Stream.runDrain(client.watch("law://resource"))))
   yield* Effect.forkScoped(Stream.runDrain(client.changes))

@@ -154,14 +154,14 @@ export const serverState: Arbitrary.Arbitrary<Handshake.ServerState> = choose<Ha
  *
  * // Such a server sends no requests.
  * export const outcome = Effect.map(
- *   Arbitrary.checkEffect(HandshakeStates.sessionlessServerState, (state) =>
- *     Handshake.sessionlessServer.transition(state, { _tag: "SendRequest" })._tag === "LocalViolation"),
+ *   Arbitrary.checkEffect(HandshakeStates.statelessServerState, (state) =>
+ *     Handshake.statelessServer.transition(state, { _tag: "SendRequest" })._tag === "LocalViolation"),
  *   (result) => result._tag
  * ) // => "Passed"
  * ```
  *
  * @category arbitraries
  */
-export const sessionlessServerState: Arbitrary.Arbitrary<Handshake.SessionlessServerState> = choose<
-  Handshake.SessionlessServerState
->(Arbitrary.Constant({ _tag: "Sessionless" }), closing, closed)
+export const statelessServerState: Arbitrary.Arbitrary<Handshake.StatelessServerState> = choose<
+  Handshake.StatelessServerState
+>(Arbitrary.Constant({ _tag: "Stateless" }), closing, closed)

@@ -25,7 +25,7 @@ import { isMembers, type Members } from "../internal/arbitrary/jsonValues.ts"
  *
  * @category errors
  */
-export class UnsupportedKeyword extends Data.TaggedError("UnsupportedKeyword")<{
+export class UnsupportedKeywordError extends Data.TaggedError("UnsupportedKeywordError")<{
   readonly keyword: string | undefined
   readonly path: ReadonlyArray<string>
   readonly problem: string
@@ -111,8 +111,8 @@ const types: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boo
 
 type Path = ReadonlyArray<string>
 
-const unsupported = (path: Path, problem: string): UnsupportedKeyword =>
-  new UnsupportedKeyword({ keyword: path.at(-1), path, problem })
+const unsupported = (path: Path, problem: string): UnsupportedKeywordError =>
+  new UnsupportedKeywordError({ keyword: path.at(-1), path, problem })
 
 const isKeyword = (word: string): boolean =>
   [withSchema, withNamedSchemas, withSchemas, withNone, annotations, unsupportedKeywords].some((words) =>
@@ -122,11 +122,11 @@ const isKeyword = (word: string): boolean =>
 const isPrimitive = (value: unknown): boolean => typeof value !== "object" || value === null
 
 /** Returns the first error, if there is one. */
-const firstOf = (found: ReadonlyArray<UnsupportedKeyword | undefined>): UnsupportedKeyword | undefined =>
+const firstOf = (found: ReadonlyArray<UnsupportedKeywordError | undefined>): UnsupportedKeywordError | undefined =>
   found.find((one) => one !== undefined)
 
 /** Checks the value of a keyword. */
-const inKeyword = (keyword: string, value: unknown, path: Path): UnsupportedKeyword | undefined => {
+const inKeyword = (keyword: string, value: unknown, path: Path): UnsupportedKeywordError | undefined => {
   if (unsupportedKeywords.has(keyword)) return unsupported(path, "the keyword is not supported")
   if (withSchema.has(keyword)) return inSchema(value, path)
   if (withNamedSchemas.has(keyword) && isMembers(value)) {
@@ -145,7 +145,7 @@ const inKeyword = (keyword: string, value: unknown, path: Path): UnsupportedKeyw
   return undefined
 }
 
-const inSchema = (schema: unknown, path: Path): UnsupportedKeyword | undefined =>
+const inSchema = (schema: unknown, path: Path): UnsupportedKeywordError | undefined =>
   isMembers(schema)
     ? firstOf(Object.entries(schema).map(([keyword, value]) => inKeyword(keyword, value, [...path, keyword])))
     : undefined
@@ -154,7 +154,7 @@ const inSchema = (schema: unknown, path: Path): UnsupportedKeyword | undefined =
  * Converts Effect's error for a schema that it cannot import. Its text has the place: `Problem.\n  at
  * ["schema"]["properties"]["a"]["$ref"]`.
  */
-const notImported = (cause: unknown): UnsupportedKeyword => {
+const notImported = (cause: unknown): UnsupportedKeywordError => {
   const words = cause instanceof Error ? cause.message : String(cause)
   const [problem = words, place = ""] = words.split(/\n\s*at (?=\[)/)
   const steps = Array.from(
@@ -168,8 +168,8 @@ const notImported = (cause: unknown): UnsupportedKeyword => {
 }
 
 /** Converts Effect's error for a schema that no value fits, or whose values never end. */
-const notGenerated = (cause: unknown): UnsupportedKeyword =>
-  new UnsupportedKeyword({
+const notGenerated = (cause: unknown): UnsupportedKeywordError =>
+  new UnsupportedKeywordError({
     keyword: undefined,
     path: [],
     problem: cause instanceof Error ? cause.message : String(cause)
@@ -212,7 +212,7 @@ const isDraft07 = (schema: Members): boolean =>
  */
 export const make = (
   schema: JsonSchemaValidator.JsonSchema
-): Result.Result<Arbitrary.Arbitrary<unknown>, UnsupportedKeyword> => {
+): Result.Result<Arbitrary.Arbitrary<unknown>, UnsupportedKeywordError> => {
   const found = inSchema(schema, [])
   if (found !== undefined) return Result.fail(found)
   const { $schema: _, ...rest } = schema

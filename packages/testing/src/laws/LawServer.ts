@@ -92,7 +92,7 @@ const resultOf = (structuredContent: Input): Tool.CallToolResult => ({
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
- * const server = ServerSession.layerInProcess(LawServer.make(), LawServer.options)
+ * const server = ServerSession.layerMemory(LawServer.make(), LawServer.options)
  * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
  *
  * export const echoed = Effect.gen(function*() {

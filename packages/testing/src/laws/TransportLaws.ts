@@ -37,13 +37,13 @@ export type { ClientEnd, Subject, SubjectFaults } from "./law/TransportSubject.t
  * ```ts
  * import { TransportLaws } from "@effect-mcp/testing/laws"
  *
- * export const message = new TransportLaws.LawTimeout({ afterMillis: 15_000 }).message
+ * export const message = new TransportLaws.LawTimeoutError({ afterMillis: 15_000 }).message
  * // => "the law did not end within 15000 ms"
  * ```
  *
  * @category errors
  */
-export class LawTimeout extends Data.TaggedError("LawTimeout")<{ readonly afterMillis: number }> {
+export class LawTimeoutError extends Data.TaggedError("LawTimeoutError")<{ readonly afterMillis: number }> {
   override get message(): string {
     return `the law did not end within ${this.afterMillis} ms`
   }
@@ -127,7 +127,7 @@ export const laws = <Served extends ClientEnd>(subject: Subject<Served>): Readon
   const inTime = (run: TransportLaw["run"]): TransportLaw["run"] =>
     Effect.timeoutOrElse(run, {
       duration: afterMillis,
-      orElse: () => Effect.fail(new LawTimeout({ afterMillis }))
+      orElse: () => Effect.fail(new LawTimeoutError({ afterMillis }))
     })
   const eras: ReadonlyArray<Era> = subject.handshakeOnly === true ? ["legacy"] : ["legacy", "modern"]
   return eras.flatMap((era) => inEra(era, lawsOf(subject, era))).map((law) => ({ ...law, run: inTime(law.run) }))

@@ -18,7 +18,7 @@ import * as Search from "../internal/simulation/Search.ts"
 import * as Steps from "../internal/simulation/Steps.ts"
 import { trust } from "../internal/trust.ts"
 import * as Command from "./Command.ts"
-import { ConversationFailed, RealIoUsed } from "./SimulationError.ts"
+import { ConversationFailedError, RealIoUsedError } from "./SimulationError.ts"
 
 /**
  * A fault that a conversation can have.
@@ -142,7 +142,7 @@ export interface Simulation {
   readonly checkOne: (
     seed: number,
     maxShrinks: number
-  ) => Effect.Effect<ReadonlyArray<string>, ConversationFailed | RealIoUsed>
+  ) => Effect.Effect<ReadonlyArray<string>, ConversationFailedError | RealIoUsedError>
 }
 
 /**
@@ -206,7 +206,7 @@ const checkOne = <Model, R>(
   const suspected = new Set<string>()
   const run = (conversation: Steps.Conversation<Model, R>) =>
     Run.runConversation(programs, conversation, suspected).pipe(
-      Effect.mapError((waiting) => new RealIoUsed(waiting))
+      Effect.mapError((waiting) => new RealIoUsedError(waiting))
     )
   return Effect.fnUntraced(function*(seed, maxShrinks) {
     let started: ReadonlyArray<string> = []
@@ -221,7 +221,7 @@ const checkOne = <Model, R>(
     const { transcript } = yield* run(conversation)
     const isReproducible = transcript === (yield* run(conversation)).transcript
     const steps = conversation.steps.map(Steps.describe)
-    return yield* new ConversationFailed({
+    return yield* new ConversationFailedError({
       law: violations[0]?.law ?? "",
       problem: violations[0]?.problem ?? "",
       seed,
@@ -291,7 +291,7 @@ const checkOne = <Model, R>(
  *
  * export const shortest = Simulation.check(wallet, { runs: 100 }).pipe(
  *   Effect.flip,
- *   Effect.map((error) => error._tag === "ConversationFailed" ? error.steps : [])
+ *   Effect.map((error) => error._tag === "ConversationFailedError" ? error.steps : [])
  * ) // => ["client 0: withdraw {\"amount\":1}"]
  * ```
  *
@@ -345,7 +345,7 @@ export const make = <
 
 /**
  * Checks a simulation: runs conversations until one fails, and shrinks that one. Fails with a
- * {@link ConversationFailed}, whose message is a report, or with a {@link RealIoUsed}.
+ * {@link ConversationFailedError}, whose message is a report, or with a {@link RealIoUsedError}.
  *
  * The same options lead to the same conversations, message for message. `{ seed, runs: 1 }` with the seed of a failure
  * reproduces it.
@@ -376,7 +376,7 @@ export const make = <
 export const check = Effect.fnUntraced(function*(
   { checkOne }: Simulation,
   { maxShrinks = 2000, runs = 200, seed = 1 }: Options = {}
-): Effect.fn.Return<Passed, ConversationFailed | RealIoUsed> {
+): Effect.fn.Return<Passed, ConversationFailedError | RealIoUsedError> {
   const commands = new Map<string, number>()
   for (let run = 0; run < runs; run++) {
     for (const name of yield* checkOne(seed + run, maxShrinks)) commands.set(name, (commands.get(name) ?? 0) + 1)

@@ -20,13 +20,13 @@ import * as Data from "effect/Data"
  *
  * export const steps = Simulation.check(forgotten).pipe(
  *   Effect.as([""]),
- *   Effect.catchTag("ConversationFailed", ({ steps }) => Effect.succeed(steps))
+ *   Effect.catchTag("ConversationFailedError", ({ steps }) => Effect.succeed(steps))
  * ) // => ["client 0: call"]
  * ```
  *
  * @category errors
  */
-export class ConversationFailed extends Data.TaggedError("ConversationFailed")<{
+export class ConversationFailedError extends Data.TaggedError("ConversationFailedError")<{
   /** The law that does not hold, or `"the model explains every result"`. */
   readonly law: string
   readonly problem: string
@@ -57,13 +57,13 @@ export class ConversationFailed extends Data.TaggedError("ConversationFailed")<{
  *
  * export const activity = Simulation.check(waiting).pipe(
  *   Effect.as(""),
- *   Effect.catchTag("RealIoUsed", ({ activity }) => Effect.succeed(activity))
+ *   Effect.catchTag("RealIoUsedError", ({ activity }) => Effect.succeed(activity))
  * ) // => "call"
  * ```
  *
  * @category errors
  */
-export class RealIoUsed extends Data.TaggedError("RealIoUsed")<{
+export class RealIoUsedError extends Data.TaggedError("RealIoUsedError")<{
   /** The command, the handshake or the services that were waiting. */
   readonly activity: string
 }> {

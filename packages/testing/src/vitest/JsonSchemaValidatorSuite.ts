@@ -2,7 +2,7 @@
  * The laws of JSON Schema validators, as a suite of Vitest tests: which values fit, and that the check of a hostile
  * schema is rejected or takes bounded time.
  */
-import type { JsonSchemaValidator, UnsupportedSchema } from "@effect-mcp/session"
+import type { JsonSchemaValidator, UnsupportedSchemaError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
@@ -262,7 +262,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
   const compiled = (schema: JsonSchemaValidator.JsonSchema): JsonSchemaValidator.Check =>
     Result.getOrThrow(make().compile(schema))
 
-  const rejectionOf = (schema: JsonSchemaValidator.JsonSchema): UnsupportedSchema.UnsupportedSchemaReason =>
+  const rejectionOf = (schema: JsonSchemaValidator.JsonSchema): UnsupportedSchemaError.UnsupportedSchemaErrorReason =>
     Result.getOrThrow(Result.flip(make().compile(schema))).reason
 
   describe(`laws of validators: ${name}`, () => {

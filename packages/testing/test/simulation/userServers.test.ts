@@ -15,10 +15,10 @@ import { bookings, makeServer, Seat } from "../support/bookings.ts"
 const failure = (
   simulation: Simulation.Simulation,
   options?: Simulation.Options
-): Effect.Effect<SimulationError.ConversationFailed, unknown> =>
+): Effect.Effect<SimulationError.ConversationFailedError, unknown> =>
   Effect.flatMap(
     Effect.flip(Simulation.check(simulation, options)),
-    (error) => error._tag === "ConversationFailed" ? Effect.succeed(error) : Effect.fail(error)
+    (error) => error._tag === "ConversationFailedError" ? Effect.succeed(error) : Effect.fail(error)
   )
 
 const call = ({ client }: { readonly client: ClientSession.ClientSessionShape }) => client.callTool("call")
@@ -459,18 +459,18 @@ describe("real I/O in a simulation", () => {
     "an asynchronous file operation": Effect.promise(async () => (await import("node:fs/promises")).stat("."))
   }
   for (const [name, waits] of Object.entries(io)) {
-    it.effect(`${name} in a handler fails with RealIoUsed`, () =>
+    it.effect(`${name} in a handler fails with RealIoUsedError`, () =>
       Effect.gen(function*() {
         const error = yield* Effect.flip(Simulation.check(Simulation.make({
           server: { "tools/call": () => Effect.andThen(waits, reply) },
           commands: (command) => ({ call: command({ run: call }) })
         })))
-        assert.strictEqual(error._tag, "RealIoUsed")
+        assert.strictEqual(error._tag, "RealIoUsedError")
         assert.match(error.message, /^call: used real I\/O, which cannot be simulated: /)
       }))
   }
 
-  it.effect("real I/O of a Layer fails with RealIoUsed", () =>
+  it.effect("real I/O of a Layer fails with RealIoUsedError", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(Simulation.check(Simulation.make({
         server: Layer.effectDiscard(Effect.promise(() => Promise.resolve())),

@@ -1,6 +1,6 @@
 /** A server and a client that answer every request at once. */
 import { Content } from "@effect-mcp/protocol"
-import type { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
+import type { ClientRequestContext, Handlers, RequestContext } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 
 /** The name and version of both sides. */
@@ -33,7 +33,7 @@ export const serverOptions = {
   limits: { gracefulTimeout: 0 }
 }
 
-export const clientHandlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
+export const clientHandlers: Handlers.Handlers<"server", ClientRequestContext.ClientRequestContext> = {
   "sampling/createMessage": () => Effect.succeed({ role: "assistant", content: Content.text("said"), model: "test" }),
   "elicitation/create": () => Effect.succeed({ action: "decline" }),
   "roots/list": () => Effect.succeed({ roots: [] })

@@ -1,6 +1,12 @@
 /** A client of every revision over HTTP, and the parts of scripted servers of revision 2026-07-28. */
 import { RequestMetadata, Revision } from "@effect-mcp/protocol"
-import { type CallbackContext, ClientSession, type Handlers, type SessionEvent, Transport } from "@effect-mcp/session"
+import {
+  type ClientRequestContext,
+  ClientSession,
+  type Handlers,
+  type SessionEvent,
+  Transport
+} from "@effect-mcp/session"
 import { HttpFallbackClient, StreamableHttpClient } from "@effect-mcp/transport"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as Effect from "effect/Effect"
@@ -9,7 +15,7 @@ import { profile, quickReconnect } from "./httpClientConnection.ts"
 import { type Handler, idOf, response } from "./scriptedHttpServer.ts"
 
 type Options = Partial<
-  ClientSession.Options<Handlers.Handlers<"server", CallbackContext.CallbackContext>>
+  ClientSession.Options<Handlers.Handlers<"server", ClientRequestContext.ClientRequestContext>>
 >
 
 /** Makes a session over a transport. */

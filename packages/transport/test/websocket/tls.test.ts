@@ -41,7 +41,7 @@ const serve = Effect.gen(function*() {
   const { cert, file, key } = yield* certificate
   const logs: Array<string> = []
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-  const served = HttpRouter.serve(WebSocketServer.layer("/mcp"), { disableLogger: true, disableListenLog: true })
+  const served = HttpRouter.serve(WebSocketServer.layer(), { disableLogger: true, disableListenLog: true })
   const layer = SessionHost.layerDrain.pipe(
     Layer.provideMerge(served),
     Layer.provideMerge(

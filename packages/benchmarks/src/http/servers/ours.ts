@@ -26,7 +26,7 @@ const host = SessionHost.layer({
 
 const responseMode = mode === "json" || mode === "stream" ? mode : "adaptive"
 
-const application = StreamableHttpServer.layer("/mcp", { responseMode }).pipe(
+const application = StreamableHttpServer.layer({ responseMode }).pipe(
   Layer.provide(host),
   Layer.provide(Authentication.anonymous)
 )

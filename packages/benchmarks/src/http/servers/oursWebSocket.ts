@@ -13,6 +13,6 @@ const host = SessionHost.layer({
   "tools/call": ({ arguments: input }) => Effect.succeed({ content: [Content.text(sum(input))] })
 }, { info })
 
-const application = WebSocketServer.layer("/mcp").pipe(Layer.provide(host), Layer.provide(Authentication.anonymous))
+const application = WebSocketServer.layer().pipe(Layer.provide(host), Layer.provide(Authentication.anonymous))
 
 NodeRuntime.runMain(Layer.launch(HttpRouter.serve(application, quiet).pipe(Layer.provide(layerHttpServer))))

@@ -17,4 +17,4 @@ const groups = Array.from({ length: size }, (_, index) => index === 0 ? "add" : 
 )
 
 // One flat merge, because hundreds of nested ones exceed the stack.
-McpServer.runStdio(Layer.mergeAll(Layer.empty, ...groups), { info: { name: "benchmark", version: "1.0.0" } })
+McpServer.runMainStdio(Layer.mergeAll(Layer.empty, ...groups), { info: { name: "benchmark", version: "1.0.0" } })

@@ -2,7 +2,7 @@
 
 import { type Capabilities, type Elicitation, ElicitationContent, McpError, Sampling } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
-import { CallbackContext } from "@effect-mcp/session/CallbackContext"
+import { ClientRequestContext } from "@effect-mcp/session/ClientRequestContext"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as Effect from "effect/Effect"
@@ -46,7 +46,7 @@ const reject = (problem: string, sent: string): Effect.Effect<never, McpError.Mc
 /** Logs the problems of the fields of a form, which a program may word. The server receives the name of its field. */
 const rejectFields = (
   { params }: McpAnswers.FormQuestion,
-  { message, problems }: McpAnswers.InvalidAnswer
+  { message, problems }: McpAnswers.InvalidAnswerError
 ): Effect.Effect<never, McpError.McpError> => {
   const own = problems.find(({ field }) => Object.hasOwn(params.requestedSchema.properties, field))
   return reject(
@@ -61,11 +61,11 @@ const rejectFields = (
 const checkForm = (
   { params, server }: McpAnswers.FormQuestion,
   result: Elicitation.ElicitResult
-): Effect.Effect<Elicitation.ElicitResult, McpAnswers.InvalidAnswer | McpError.McpError> => {
+): Effect.Effect<Elicitation.ElicitResult, McpAnswers.InvalidAnswerError | McpError.McpError> => {
   if (result.action !== "accept") return Effect.succeed(result)
   const content = result.content ?? {}
   const problems = McpAnswers.check(params.requestedSchema, content)
-  if (problems.length > 0) return Effect.fail(new McpAnswers.InvalidAnswer({ server, problems }))
+  if (problems.length > 0) return Effect.fail(new McpAnswers.InvalidAnswerError({ server, problems }))
   // No content fits a form that requires a field which it does not have. The session would log each such answer.
   const checked = ElicitationContent.check(params.requestedSchema, content)
   return Result.isSuccess(checked)
@@ -98,7 +98,7 @@ const answering =
     refused: Effect.Effect<A, McpError.McpError>,
     answer: (question: Question) => Effect.Effect<A, McpError.McpError, unknown>
   ): Effect.Effect<A, McpError.McpError, unknown> =>
-    Effect.flatMap(CallbackContext, ({ profile }) => {
+    Effect.flatMap(ClientRequestContext, ({ profile }) => {
       const question = ask({ server, profile })
       return approve === undefined
         ? answer(question)
@@ -154,7 +154,7 @@ const serve = (
       : answer((asker) => ({ _tag: "Form", params, ...asker }), declined, (question) =>
         Effect.catch(
           Effect.flatMap(elicit(question), (result) => checkForm(question, result)),
-          (error) => error._tag === "InvalidAnswer" ? rejectFields(question, error) : Effect.fail(error)
+          (error) => error._tag === "InvalidAnswerError" ? rejectFields(question, error) : Effect.fail(error)
         ))
   }
   const sampler = typeof sample === "function" ? { answer: sample } : sample

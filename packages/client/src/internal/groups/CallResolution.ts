@@ -5,12 +5,12 @@ import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { NoSuchName } from "../../GroupError.ts"
+import { NoSuchNameError } from "../../GroupError.ts"
 import type * as GroupList from "../../GroupList.ts"
 import type * as McpCall from "../../McpCall.ts"
 import type { McpClientShape } from "../../McpClient.ts"
 import * as ServerStatus from "../../ServerStatus.ts"
-import { ServerUnavailable } from "../../ServerUnavailable.ts"
+import { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import type { GroupNames, Kind } from "./GroupNames.ts"
 import type { Member } from "./Member.ts"
 import * as PublicNames from "./PublicNames.ts"
@@ -35,7 +35,7 @@ interface Resolved {
 /** The server of a tool. The name that this server gave it is decided before each attempt of a call. */
 export interface ResolvedTool {
   readonly member: Member
-  readonly original: Effect.Effect<string, McpCall.CallError | NoSuchName>
+  readonly original: Effect.Effect<string, McpCall.CallError | NoSuchNameError>
 }
 
 /** The number of times that tools are read again before a call, because they have changed meanwhile. */
@@ -44,17 +44,20 @@ const maxRereadings = 2
 type Options = McpCall.CallOptions<unknown> | undefined
 
 /** Waits for a server, as long as a call does. */
-const untilReady = (client: McpClientShape, waitFor: Duration.Input): Effect.Effect<unknown, ServerUnavailable> =>
+const untilReady = (
+  client: McpClientShape,
+  waitTimeout: Duration.Input
+): Effect.Effect<unknown, ServerUnavailableError> =>
   Effect.timeoutOrElse(
     Stream.runHead(Stream.filter(client.statuses, (one) => one._tag === "Ready" || ServerStatus.isFinal(one))),
     {
-      duration: waitFor,
+      duration: waitTimeout,
       orElse: () =>
         Effect.flatMap(
           client.status,
           (status) =>
             Effect.fail(
-              new ServerUnavailable({ server: client.name, status, waitedMillis: Duration.toMillis(waitFor) })
+              new ServerUnavailableError({ server: client.name, status, waitedMillis: Duration.toMillis(waitTimeout) })
             )
         )
     }
@@ -88,7 +91,7 @@ export class CallResolution {
   tool(
     tool: string | GroupList.GroupTool,
     options: Options
-  ): Effect.Effect<ResolvedTool, McpCall.CallError | NoSuchName> {
+  ): Effect.Effect<ResolvedTool, McpCall.CallError | NoSuchNameError> {
     const name = typeof tool === "string" ? tool : tool.name
     const known = this.#known("tool", name, typeof tool === "string" ? undefined : tool)
     return Effect.map(this.#knownOrLearned("tool", name, known, options), ({ member, original }) => ({
@@ -100,11 +103,11 @@ export class CallResolution {
   }
 
   /** Finds a prompt by its name. */
-  prompt(name: string, options: Options): Effect.Effect<Resolved, McpCall.CallError | NoSuchName> {
+  prompt(name: string, options: Options): Effect.Effect<Resolved, McpCall.CallError | NoSuchNameError> {
     return this.#knownOrLearned("prompt", name, this.#known("prompt", name), options)
   }
 
-  #known(kind: Kind, name: string, listed?: GroupList.GroupTool): Effect.Effect<Resolved, NoSuchName> {
+  #known(kind: Kind, name: string, listed?: GroupList.GroupTool): Effect.Effect<Resolved, NoSuchNameError> {
     const { members, names } = this.#dependencies
     return Effect.suspend(() => {
       const origin = names.find(kind, name)
@@ -112,7 +115,7 @@ export class CallResolution {
       const isOther = listed !== undefined &&
         (origin?.server !== listed.server || origin.name !== listed.definition.name)
       return origin === undefined || member === undefined || isOther
-        ? Effect.fail(new NoSuchName({ kind, name, missing: this.#missing(kind, name) }))
+        ? Effect.fail(new NoSuchNameError({ kind, name, missing: this.#missing(kind, name) }))
         : Effect.succeed({ member, original: origin.name })
     })
   }
@@ -125,22 +128,22 @@ export class CallResolution {
   #present(
     member: Member,
     name: string,
-    known: Effect.Effect<Resolved, NoSuchName>
-  ): Effect.Effect<string, McpCall.CallError | NoSuchName> {
-    const attempt = (rereadings: number): Effect.Effect<string, McpCall.CallError | NoSuchName> =>
+    known: Effect.Effect<Resolved, NoSuchNameError>
+  ): Effect.Effect<string, McpCall.CallError | NoSuchNameError> {
+    const attempt = (rereadings: number): Effect.Effect<string, McpCall.CallError | NoSuchNameError> =>
       Effect.suspend(() => {
         const changes = member.toolChanges()
         return Effect.flatMap(member.client.tools, (list) => {
           if (member.toolChanges() !== changes) {
             return rereadings < maxRereadings
               ? attempt(rereadings + 1)
-              : Effect.fail(new NoSuchName({ kind: "tool", name, missing: [member.name] }))
+              : Effect.fail(new NoSuchNameError({ kind: "tool", name, missing: [member.name] }))
           }
           if (!this.#dependencies.names.isNamed(member.name, list)) this.#nameTools(member, list)
           return Effect.flatMap(known, (present) =>
             present.member === member
               ? Effect.succeed(present.original)
-              : Effect.fail(new NoSuchName({ kind: "tool", name, missing: [] })))
+              : Effect.fail(new NoSuchNameError({ kind: "tool", name, missing: [] })))
         })
       })
     return attempt(0)
@@ -149,10 +152,10 @@ export class CallResolution {
   #knownOrLearned(
     kind: Kind,
     name: string,
-    known: Effect.Effect<Resolved, NoSuchName>,
+    known: Effect.Effect<Resolved, NoSuchNameError>,
     options: Options
-  ): Effect.Effect<Resolved, McpCall.CallError | NoSuchName> {
-    return Effect.catchTag(known, "NoSuchName", () =>
+  ): Effect.Effect<Resolved, McpCall.CallError | NoSuchNameError> {
+    return Effect.catchTag(known, "NoSuchNameError", () =>
       Effect.suspend(() => {
         const member = this.#dependencies.members.get(PublicNames.originOf(name)?.server ?? "")
         return Effect.andThen(this.#learn(kind, member, options), known)
@@ -164,7 +167,7 @@ export class CallResolution {
     const { prompts, tools } = this.#dependencies
     if (member === undefined) return inTime(kind, Effect.asVoid(kind === "tool" ? tools : prompts), options)
     return Effect.andThen(
-      untilReady(member.client, options?.waitFor ?? member.waitFor),
+      untilReady(member.client, options?.waitTimeout ?? member.waitTimeout),
       inTime(kind, kind === "tool" ? this.#learnTools(member) : this.#learnPrompts(member), options)
     )
   }

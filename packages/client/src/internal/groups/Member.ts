@@ -28,13 +28,13 @@ export interface Member {
   readonly toolChanges: SupervisedClient["toolChanges"]
   readonly lists: MemberLists
   /** The time that calls wait for the server by default. */
-  readonly waitFor: Duration.Input
+  readonly waitTimeout: Duration.Input
 }
 
 /** The parts of a group that a member uses. */
 export interface MemberDependencies {
   readonly listWaitMillis: number
-  readonly waitFor: Duration.Input
+  readonly waitTimeout: Duration.Input
   readonly changed: (server: string, list: ListName) => void
   readonly statusChanged: (server: string, status: ServerStatus) => void
 }
@@ -43,7 +43,7 @@ export interface MemberDependencies {
 export const make = Effect.fnUntraced(function*(
   name: string,
   { callTool, client, toolChanges }: SupervisedClient,
-  { changed, listWaitMillis, statusChanged, waitFor }: MemberDependencies
+  { changed, listWaitMillis, statusChanged, waitTimeout }: MemberDependencies
 ): Effect.fn.Return<Member, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const listOf = <A>(list: BoundedListOf<A>, changes: ListName) =>
@@ -83,7 +83,7 @@ export const make = Effect.fnUntraced(function*(
       })),
     { startImmediately: true }
   )
-  return { name, client, callTool, toolChanges, lists, waitFor }
+  return { name, client, callTool, toolChanges, lists, waitTimeout }
 })
 
 type BoundedListOf<A> = ConstructorParameters<typeof BoundedList<A>>[0]["list"]

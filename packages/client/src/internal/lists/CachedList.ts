@@ -10,12 +10,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import type { ServerUnavailable } from "../../ServerUnavailable.ts"
+import type { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 
 type Session = ClientSession.ClientSessionShape
 
 /** The error of a list that cannot be read. */
-export type ListError = RequestError.RequestError | ServerUnavailable
+export type ListError = RequestError.RequestError | ServerUnavailableError
 
 /** The number of times that a list is read from its first page again, because the server rejects a cursor of it. */
 const maxRestarts = 2

@@ -7,7 +7,7 @@ import * as RequestError from "@effect-mcp/session/RequestError"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { ServerUnavailable } from "../../ServerUnavailable.ts"
+import type { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import type { CallsInFlight } from "./CallsInFlight.ts"
 import type { StatusBoard } from "./StatusBoard.ts"
 import { WaitingTime } from "./WaitingTime.ts"
@@ -48,7 +48,7 @@ export const isAnswer = ({ reason }: RequestError.RequestError): boolean =>
 /** Options of one call. */
 export interface CallOptions<E> {
   /** The time that the call waits for a server that is down, all of its waits together. */
-  readonly waitFor: Duration.Input
+  readonly waitTimeout: Duration.Input
   /** Whether a call that was lost with a session may be sent again although its outcome is unknown. */
   readonly isRepeatable: (lost: Session) => Effect.Effect<boolean>
   /** Runs before each attempt, after the session is there. If it fails, the call is not sent, or not again. */
@@ -69,17 +69,17 @@ export class Calls {
   }
 
   /** Waits for a session. */
-  session(waitFor: Duration.Input): Effect.Effect<Session, ServerUnavailable> {
-    return Effect.suspend(() => this.#board.ready(new WaitingTime(Duration.toMillis(waitFor))))
+  session(waitTimeout: Duration.Input): Effect.Effect<Session, ServerUnavailableError> {
+    return Effect.suspend(() => this.#board.ready(new WaitingTime(Duration.toMillis(waitTimeout))))
   }
 
   /** Sends a call in the present session, or in the next one. */
   send<A, E, R>(
-    { before, isRepeatable, waitFor }: CallOptions<E>,
+    { before, isRepeatable, waitTimeout }: CallOptions<E>,
     call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
-  ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable | E, R> {
+  ): Effect.Effect<A, RequestError.RequestError | ServerUnavailableError | E, R> {
     return Effect.clockWith((clock) => {
-      const time = new WaitingTime(Duration.toMillis(waitFor))
+      const time = new WaitingTime(Duration.toMillis(waitTimeout))
       /**
        * Sends the call after as many pauses, and as many repetitions. `lost` is the error after which the server may
        * have carried it out: a call that cannot be repeated then fails with it.
@@ -88,7 +88,7 @@ export class Calls {
         pauses: number,
         repetitions: number,
         lost?: RequestError.RequestError
-      ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable | E, R> =>
+      ): Effect.Effect<A, RequestError.RequestError | ServerUnavailableError | E, R> =>
         Effect.flatMap(
           Effect.mapError(Effect.tap(this.#board.ready(time), before), (error) => lost ?? error),
           (session) => {

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import * as ServerStatus from "../../ServerStatus.ts"
-import { ServerUnavailable } from "../../ServerUnavailable.ts"
+import { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import * as PermanentProblem from "../PermanentProblem.ts"
 import type { WaitingTime } from "./WaitingTime.ts"
 
@@ -63,7 +63,7 @@ export class StatusBoard {
   }
 
   /** Streams the present session, each later one, and a session again that was renewed. Fails if there is none left. */
-  get sessions(): Stream.Stream<Session, ServerUnavailable> {
+  get sessions(): Stream.Stream<Session, ServerUnavailableError> {
     return Stream.mapEffect(
       Stream.fromPubSub(this.#sessions),
       (session) => session === undefined ? Effect.fail(this.#unavailable(0)) : Effect.succeed(session)
@@ -126,7 +126,7 @@ export class StatusBoard {
   }
 
   /** Waits for a session. Fails at once while no wait would help. */
-  ready(time: WaitingTime): Effect.Effect<Session, ServerUnavailable> {
+  ready(time: WaitingTime): Effect.Effect<Session, ServerUnavailableError> {
     return Effect.suspend(() => {
       if (this.#session !== undefined) return Effect.succeed(this.#session)
       const unavailable = (status: ServerStatus.ServerStatus) =>
@@ -144,8 +144,8 @@ export class StatusBoard {
   }
 
   /** Returns the error of a call that could not reach the server in the present session. */
-  unreachable(error: RequestError, time: WaitingTime): ServerUnavailable {
-    return new ServerUnavailable({
+  unreachable(error: RequestError, time: WaitingTime): ServerUnavailableError {
+    return new ServerUnavailableError({
       server: this.#server,
       status: this.#status,
       waitedMillis: time.spentMillis,
@@ -158,8 +158,8 @@ export class StatusBoard {
     PubSub.publishUnsafe(this.#changes, status)
   }
 
-  #unavailable(waitedMillis: number, status: ServerStatus.ServerStatus = this.#status): ServerUnavailable {
-    return new ServerUnavailable({ server: this.#server, status, waitedMillis })
+  #unavailable(waitedMillis: number, status: ServerStatus.ServerStatus = this.#status): ServerUnavailableError {
+    return new ServerUnavailableError({ server: this.#server, status, waitedMillis })
   }
 
   /** Whether no wait would help a call: there is no further attempt, or each one fails until a problem is corrected. */

@@ -19,7 +19,7 @@ import type { McpTarget } from "../../McpTarget.ts"
 import type { McpTasks } from "../../McpTasks.ts"
 import * as McpTypedClient from "../../McpTypedClient.ts"
 import type { ServerStatus } from "../../ServerStatus.ts"
-import type { ServerUnavailable } from "../../ServerUnavailable.ts"
+import type { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import * as TaskIds from "../../TaskIds.ts"
 import * as Answering from "../answers/Answering.ts"
 import type * as ListChanges from "../lists/ListChanges.ts"
@@ -68,7 +68,7 @@ export interface McpClientShape extends McpCall.McpCalls {
   /** Streams the present status, and then its changes. A slow follower misses old ones. */
   readonly statuses: Stream.Stream<ServerStatus>
   /** Waits for the present session, for everything that the client itself has no member for. */
-  readonly session: Effect.Effect<ClientSession.ClientSessionShape, ServerUnavailable>
+  readonly session: Effect.Effect<ClientSession.ClientSessionShape, ServerUnavailableError>
   /** Returns all tools. The list is read once, and again after the server or the session has changed. */
   readonly tools: Effect.Effect<ReadonlyArray<Tool.Tool>, McpCall.CallError>
   /** Returns all prompts, likewise. */
@@ -95,8 +95,8 @@ export type AnyOptions = Options<Handlers.Handlers<"server", unknown>, unknown, 
 type Session = ClientSession.ClientSessionShape
 
 /**
- * Throws an `InvalidOption` for a number or a duration that makes no sense. Sessions check their limits as well, but
- * later: the client would connect again and again, and fail each time.
+ * Throws an `InvalidOptionError` for a number or a duration that makes no sense. Sessions check their limits as well,
+ * but later: the client would connect again and again, and fail each time.
  */
 const check = ({ healthCheck, limits, ...options }: AnyOptions): void => {
   const { count, duration, interval } = NumericOption
@@ -105,7 +105,7 @@ const check = ({ healthCheck, limits, ...options }: AnyOptions): void => {
     maxCharacters: count,
     maxMembers: count,
     steadyAfter: duration,
-    waitFor: duration
+    waitTimeout: duration
   })
   NumericOption.check(healthCheck === false ? {} : healthCheck, { interval, timeout: interval }, "healthCheck.")
   Limits.make(limits)

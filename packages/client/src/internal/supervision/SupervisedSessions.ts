@@ -11,7 +11,7 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as McpCall from "../../McpCall.ts"
-import type { ServerUnavailable } from "../../ServerUnavailable.ts"
+import type { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import * as ListChanges from "../lists/ListChanges.ts"
 import { ServerLists } from "../lists/ServerLists.ts"
 import * as Calls from "./Calls.ts"
@@ -20,7 +20,7 @@ import * as Reconnection from "./Reconnection.ts"
 import { StatusBoard } from "./StatusBoard.ts"
 import { StderrLines } from "./StderrLines.ts"
 import * as Supervisor from "./Supervisor.ts"
-import { defaultWaitFor } from "./WaitingTime.ts"
+import { defaultWaitTimeout } from "./WaitingTime.ts"
 import { WatchedResources } from "./WatchedResources.ts"
 
 type Session = ClientSession.ClientSessionShape
@@ -40,7 +40,7 @@ export interface Options {
   /** The time after which a session counts as one that stood. Default 10 seconds. */
   readonly steadyAfter?: Duration.Input
   /** The time that calls wait for a server that is down. Default 10 seconds. */
-  readonly waitFor?: Duration.Input
+  readonly waitTimeout?: Duration.Input
   /**
    * Checks that the server still answers, because a transport cannot tell of a server that hangs, or of an HTTP server
    * that is gone. `false` checks nothing. Default: every 30 seconds, and the server has 10 seconds to answer.
@@ -71,7 +71,7 @@ export interface SupervisedSessions {
   /** Returns the session that was opened last, which may have ended; `undefined` before the first one. */
   readonly current: () => Session | undefined
   /** Waits for a session. */
-  readonly session: Effect.Effect<Session, ServerUnavailable>
+  readonly session: Effect.Effect<Session, ServerUnavailableError>
   /** Sends a call in the present session, or in the next one. `before` runs before each attempt. */
   readonly send: <A, R, E = never>(
     options: McpCall.CallOptions<R>,
@@ -92,7 +92,7 @@ export const make = Effect.fnUntraced(function*(
   { bounds, connect, name, prepare, stderr = new StderrLines() }: Dependencies,
   options: Options
 ): Effect.fn.Return<SupervisedSessions, never, Scope.Scope> {
-  const { waitFor: defaultWait = defaultWaitFor } = options
+  const { waitTimeout: defaultWait = defaultWaitTimeout } = options
   const board = yield* StatusBoard.make(name)
   const inFlight = new CallsInFlight()
   // Over HTTP without sessions, nothing else reports that the server was started again.
@@ -102,13 +102,13 @@ export const make = Effect.fnUntraced(function*(
   const fork = <A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> => run(effect)
 
   const send: SupervisedSessions["send"] = (
-    { repeat, waitFor = defaultWait },
+    { repeat, waitTimeout = defaultWait },
     isRepeatable,
     call,
     before = Effect.void
   ) =>
     calls.send(
-      { waitFor, isRepeatable: repeat === undefined ? isRepeatable : () => Effect.succeed(repeat), before },
+      { waitTimeout, isRepeatable: repeat === undefined ? isRepeatable : () => Effect.succeed(repeat), before },
       call
     )
   const lists = new ServerLists({

@@ -90,7 +90,10 @@ export const make = ({ ids, send, server, session }: SupervisedTasksDependencies
       state,
       states,
       result: Effect.tap(
-        Effect.tapError(result, (error) => isLost(error) || error._tag === "ServerUnavailable" ? Effect.void : ifEnded),
+        Effect.tapError(
+          result,
+          (error) => isLost(error) || error._tag === "ServerUnavailableError" ? Effect.void : ifEnded
+        ),
         () => forget(id)
       ),
       cancel: Effect.tap(send({}, true, (session) => handleIn(session).cancel), () => forget(id))

@@ -4,7 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 /** The time that a call waits for a server that is down, unless it or its client says otherwise. */
-export const defaultWaitFor = Duration.seconds(10)
+export const defaultWaitTimeout = Duration.seconds(10)
 
 /** The time that a call may wait, and the part of it that has passed. The time in which a server works is no part. */
 export class WaitingTime {

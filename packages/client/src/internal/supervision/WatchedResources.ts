@@ -12,7 +12,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import type { ServerUnavailable } from "../../ServerUnavailable.ts"
+import type { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import * as Reconnection from "./Reconnection.ts"
 import type { StatusBoard } from "./StatusBoard.ts"
 
@@ -59,7 +59,7 @@ export class WatchedResources {
   }
 
   /** Streams the contents of a resource, in this session and in all later ones. */
-  watch(uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError | ServerUnavailable> {
+  watch(uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError | ServerUnavailableError> {
     return this.follow(uri, (session) => session.readResource(uri, { reload: true }))
   }
 
@@ -67,7 +67,7 @@ export class WatchedResources {
    * Subscribes to a resource, in this session and in all later ones. Streams the results of an effect that runs at the
    * beginning of each subscription, and after each update.
    */
-  follow<A>(uri: string, use: Use<A>): Stream.Stream<A, RequestError.RequestError | ServerUnavailable> {
+  follow<A>(uri: string, use: Use<A>): Stream.Stream<A, RequestError.RequestError | ServerUnavailableError> {
     return Stream.switchMap(
       this.#board.sessions,
       (session) => this.#whileOpen(session, uri, use),

@@ -2,7 +2,7 @@
 import type { Resource } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { UnexpectedResult } from "../../TypedCallError.ts"
+import { UnexpectedResultError } from "../../TypedCallError.ts"
 import { JsonCodec } from "./JsonCodec.ts"
 
 /** Returns the JSON of a text. */
@@ -17,7 +17,7 @@ export class Contents {
     this.#codec = content === undefined ? undefined : new JsonCodec(content)
   }
 
-  decode(result: Resource.ReadResourceResult, uri: string): Effect.Effect<unknown, UnexpectedResult, unknown> {
+  decode(result: Resource.ReadResourceResult, uri: string): Effect.Effect<unknown, UnexpectedResultError, unknown> {
     const codec = this.#codec
     if (codec === undefined) return Effect.succeed(result)
     const { contents } = result
@@ -27,7 +27,7 @@ export class Contents {
       : Effect.fail("it has no text")
     return Effect.mapError(
       decoded,
-      (problem) => new UnexpectedResult({ member: `the resource ${JSON.stringify(uri)}`, problem, result })
+      (problem) => new UnexpectedResultError({ member: `the resource ${JSON.stringify(uri)}`, problem, result })
     )
   }
 }

@@ -2,7 +2,7 @@
 import * as UriTemplate from "@effect-mcp/server/UriTemplate"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { InvalidArguments } from "../../TypedCallError.ts"
+import { InvalidArgumentsError } from "../../TypedCallError.ts"
 import { trust } from "../trust.ts"
 import type { FieldValues } from "./FieldValues.ts"
 
@@ -47,8 +47,8 @@ export class TemplateUris {
   }
 
   /** Returns the URI of the resource with these parameters. Fails if the server would decode others from it. */
-  uri(parameters: unknown): Effect.Effect<string, InvalidArguments, unknown> {
-    const invalid = (problem: string) => new InvalidArguments({ member: this.#member, problem })
+  uri(parameters: unknown): Effect.Effect<string, InvalidArgumentsError, unknown> {
+    const invalid = (problem: string) => new InvalidArgumentsError({ member: this.#member, problem })
     return Effect.flatMap(Effect.mapError(this.#fields.encode(parameters), invalid), (values) => {
       // The type of the definition states that the encoded sides of its parameters are values of variables.
       const uri = this.#template.expand(trust(values))

@@ -5,7 +5,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { CallOptions, McpCalls } from "../../McpCall.ts"
-import { InvalidArguments, ToolFailed, UnexpectedResult } from "../../TypedCallError.ts"
+import { InvalidArgumentsError, ToolFailedError, UnexpectedResultError } from "../../TypedCallError.ts"
 import { JsonCodec } from "./JsonCodec.ts"
 
 type Arguments = { readonly [name: string]: unknown }
@@ -59,8 +59,8 @@ export class ToolMember {
     )
   }
 
-  #encoded(name: string, input: unknown): Effect.Effect<Arguments, InvalidArguments, unknown> {
-    const invalid = (problem: string) => new InvalidArguments({ member: member(name), problem })
+  #encoded(name: string, input: unknown): Effect.Effect<Arguments, InvalidArgumentsError, unknown> {
+    const invalid = (problem: string) => new InvalidArgumentsError({ member: member(name), problem })
     const encoded = this.#parameters === undefined
       ? Effect.succeed(input)
       : Effect.mapError(this.#parameters.encode(input), invalid)
@@ -71,13 +71,13 @@ export class ToolMember {
   }
 
   #fitting<A>(name: string, result: Protocol.CallToolResult, decoded: Effect.Effect<A, string, unknown>) {
-    return Effect.mapError(decoded, (problem) => new UnexpectedResult({ member: member(name), problem, result }))
+    return Effect.mapError(decoded, (problem) => new UnexpectedResultError({ member: member(name), problem, result }))
   }
 
   #failed(name: string, result: Protocol.CallToolResult): Effect.Effect<never, unknown, unknown> {
     const { _meta: meta = {} } = result
     return this.#failure === undefined || !Object.hasOwn(meta, McpTool.failureKey)
-      ? Effect.fail(new ToolFailed({ tool: name, result }))
+      ? Effect.fail(new ToolFailedError({ tool: name, result }))
       : Effect.flatMap(this.#fitting(name, result, this.#failure.decode(meta[McpTool.failureKey])), Effect.fail)
   }
 

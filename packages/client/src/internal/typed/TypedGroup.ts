@@ -7,7 +7,7 @@ import * as McpResource from "@effect-mcp/server/McpResource"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { CallOptions, McpCalls } from "../../McpCall.ts"
-import { InvalidArguments } from "../../TypedCallError.ts"
+import { InvalidArgumentsError } from "../../TypedCallError.ts"
 import { trust } from "../trust.ts"
 import { Contents } from "./Contents.ts"
 import { FieldValues } from "./FieldValues.ts"
@@ -114,7 +114,7 @@ const preparePrompt = (definition: McpPrompt.AnyPrompt): Prepared => {
     bind: (client, naming) => {
       const name = naming.name(definition.name)
       const invalid = (problem: string) =>
-        new InvalidArguments({ member: `the prompt ${JSON.stringify(name)}`, problem })
+        new InvalidArgumentsError({ member: `the prompt ${JSON.stringify(name)}`, problem })
       const get = (input: unknown = {}, options: Options = {}) =>
         Effect.flatMap(Effect.mapError(fields.encode(input), invalid), (encoded) =>
           // The type of the definition states that the encoded sides of its arguments are strings.

@@ -12,7 +12,7 @@ const info = { name: "host", version: "1.0.0" }
 
 /** Makes a list whose readings have their numbers as elements, and end when the test ends them. */
 const numbered = Effect.gen(function*() {
-  const target = McpTarget.transport(ServerSession.layerInProcess({}, { info }))
+  const target = McpTarget.transport(ServerSession.layerMemory({}, { info }))
   const client = yield* McpClient.make(target, { info, healthCheck: false })
   const session = yield* client.session
   const readings: Array<Deferred.Deferred<void>> = []
@@ -74,7 +74,7 @@ describe("a fresh list", () => {
 describe("a list beyond its bounds", () => {
   it.effect("is cut, and each problem is reported once, however often the list is read", () =>
     Effect.gen(function*() {
-      const target = McpTarget.transport(ServerSession.layerInProcess({}, { info }))
+      const target = McpTarget.transport(ServerSession.layerMemory({}, { info }))
       const session = yield* (yield* McpClient.make(target, { info, healthCheck: false })).session
       const reports: Array<string> = []
       let members = 5

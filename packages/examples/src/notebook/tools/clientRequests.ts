@@ -95,8 +95,8 @@ export const layer = ClientRequestTools.toLayer((handlers) =>
         return `The note “${name}” is about: ${subjects.join(", ")}.`
       }, (classified, { name }) =>
         Effect.catchTags(classified, {
-          ElicitationDeclined: () => Effect.succeed(`The note “${name}” was not changed: decline.`),
-          ElicitationCancelled: () => Effect.succeed(`The note “${name}” was not changed: cancel.`)
+          ElicitationDeclinedError: () => Effect.succeed(`The note “${name}” was not changed: decline.`),
+          ElicitationCancelledError: () => Effect.succeed(`The note “${name}” was not changed: cancel.`)
         }))
     )
     .tool(

@@ -2,4 +2,4 @@
 import { McpServer } from "@effect-mcp/server"
 import { GreetingsLive } from "./greetings.ts"
 
-McpServer.runStdio(GreetingsLive, { info: { name: "greeter", version: "1.0.0" } })
+McpServer.runMainStdio(GreetingsLive, { info: { name: "greeter", version: "1.0.0" } })

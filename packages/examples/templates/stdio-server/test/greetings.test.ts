@@ -8,7 +8,7 @@ import { test } from "node:test"
 import { GreetingsLive } from "../src/greetings.ts"
 
 const info = { name: "test", version: "1.0.0" }
-const server = McpServer.layerInProcess(GreetingsLive, { info })
+const server = McpServer.layerMemory(GreetingsLive, { info })
 const client = Layer.provide(ClientSession.layer({ info }), server)
 
 const call = (tool: string, input: { readonly [name: string]: unknown }) =>

@@ -3,7 +3,7 @@ import type { CloseReason } from "../../CloseReason.ts"
 import type { ActionsBySource } from "./actions.ts"
 import type { Event, eventSources, EventTag } from "./events.ts"
 import * as StateMachine from "./StateMachine.ts"
-import type { ClientState, Closed, Closing, ServerState, SessionlessServerState } from "./states.ts"
+import type { ClientState, Closed, Closing, ServerState, StatelessServerState } from "./states.ts"
 
 /** The actions that a row of each event may have. */
 type AllowedActions = { readonly [Tag in EventTag]: ActionsBySource[(typeof eventSources)[Tag]] }
@@ -207,8 +207,8 @@ export const strictServerRows = StateMachine.rowsOf<ServerState, Event, AllowedA
 })
 
 /** The rows of a server without sessions. */
-export const sessionlessServerRows = StateMachine.rowsOf<SessionlessServerState, Event, AllowedActions>()({
-  Sessionless: {
+export const statelessServerRows = StateMachine.rowsOf<StatelessServerState, Event, AllowedActions>()({
+  Stateless: {
     SendInitializeResult: stay("Send"),
     SendNotification: stay("Send"),
     ReceiveInitialize: stay("Answer"),

@@ -59,7 +59,7 @@ export type ServerState =
  *
  * @category models
  */
-export type SessionlessServerState =
-  | { readonly _tag: "Sessionless" }
+export type StatelessServerState =
+  | { readonly _tag: "Stateless" }
   | Closing
   | Closed

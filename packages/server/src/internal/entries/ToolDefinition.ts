@@ -92,8 +92,9 @@ const hints = (annotations: Context.Context<never>): Protocol.ToolAnnotations | 
 }
 
 /**
- * Prepares the definition of a tool. Throws a `RegistrationError` if it cannot be served, and an `InvalidOption` for a
- * time of `McpTool.Task` that is none. `prepared` replaces the arguments that the parameters of the tool describe.
+ * Prepares the definition of a tool. Throws a `RegistrationError` if it cannot be served, and an `InvalidOptionError`
+ * for a time of `McpTool.Task` that is none. `prepared` replaces the arguments that the parameters of the tool
+ * describe.
  */
 export const make = (
   group: string,

@@ -7,7 +7,7 @@ import * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { ElicitationCancelled, ElicitationDeclined } from "../../ElicitationError.ts"
+import { ElicitationCancelledError, ElicitationDeclinedError } from "../../ElicitationError.ts"
 import * as McpTool from "../../McpTool.ts"
 import type { ToolEntry } from "../registry/Entry.ts"
 import { Misfit } from "../schema/Misfit.ts"
@@ -204,7 +204,8 @@ class ToolServer {
     if (error instanceof Misfit) return this.#misfit(error.problem)
     if (error instanceof RequestError.RequestError) return requestFailed(error)
     if (
-      error instanceof ElicitationDeclined || error instanceof ElicitationCancelled || error instanceof ToolMessage
+      error instanceof ElicitationDeclinedError || error instanceof ElicitationCancelledError ||
+      error instanceof ToolMessage
     ) return Effect.succeed(failed(error.message))
     return Effect.map(
       Effect.orDie(this.#definition.encodeFailure(error)),

@@ -10,7 +10,7 @@ import {
   Revision
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
-import { CallbackContext } from "../../CallbackContext.ts"
+import { ClientRequestContext } from "../../ClientRequestContext.ts"
 import type { Extension } from "../../Extension.ts"
 import * as Handlers from "../../Handlers.ts"
 import type { JsonSchemaValidatorShape } from "../../JsonSchemaValidator.ts"
@@ -163,7 +163,7 @@ export class ClientSessionImplementation implements InboundGate<Profile.ServerPr
   ): Context.Context<unknown> {
     const own = new HandlerContext.HandlerContext(this, request, message, profile)
     // The services of the handlers were captured with the session's context when it was made.
-    return trust(Context.add(this.runtime.context, CallbackContext, own))
+    return trust(Context.add(this.runtime.context, ClientRequestContext, own))
   }
 
   notificationContextOf(): Context.Context<unknown> {

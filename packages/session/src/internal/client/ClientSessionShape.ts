@@ -85,7 +85,7 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
   /**
    * Subscribes to changes of a resource. The server's notifications arrive in
    * `notifications("notifications/resources/updated")`. In revision 2026-07-28, it waits until the server has
-   * acknowledged a stream with this resource (SUB-04), and fails as `NotServed` if the server leaves it out.
+   * acknowledged a stream with this resource (SUB-04), and fails as `NotSubscribable` if the server leaves it out.
    */
   readonly subscribeResource: <R = never>(
     uri: string,
@@ -127,7 +127,7 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
   ) => Effect.Effect<void, RequestError, R>
   /**
    * Reports a step of progress of the server's request with this progress token (PRG-04). In a handler use
-   * `CallbackContext.progress`: it drops steps that do not increase, and steps after the reply.
+   * `ClientRequestContext.progress`: it drops steps that do not increase, and steps after the reply.
    */
   readonly progress: (token: Meta.ProgressToken, step: Progress.Progress) => Effect.Effect<void, RequestError>
   /**

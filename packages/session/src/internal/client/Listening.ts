@@ -432,7 +432,7 @@ export class Listening {
     // The program may have ended subscriptions while the stream was lost.
     const missed = new Set([...before?.uris ?? []].filter((uri) => this.#wanted.has(uri)))
     for (const uri of unserved) {
-      const error = RequestError.make(subscribe.name, { _tag: "NotServed", uri })
+      const error = RequestError.make(subscribe.name, { _tag: "NotSubscribable", uri })
       this.#wanted.remove(uri)
       this.#wanted.settle(uri, Exit.fail(error))
       if (missed.has(uri)) this.#runtime.emit({ _tag: "NotListening", problem: error.message, isFinal: true })

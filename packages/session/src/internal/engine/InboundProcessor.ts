@@ -22,7 +22,7 @@ import { everything, type Subscriptions } from "./Subscriptions.ts"
 import { validate } from "./validation.ts"
 import * as Weight from "./Weight.ts"
 
-/** The session, or the sessionless exchange, that receives the frames. */
+/** The session, or the stateless exchange, that receives the frames. */
 export interface InboundRuntime
   extends RequestRuntime, ResponseMatcher.ResponseRuntime, ProgressMatcher.ProgressRuntime
 {

@@ -19,7 +19,7 @@ import * as SemanticChecks from "./SemanticChecks.ts"
 /** The capabilities that either side declares. */
 export type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilities
 
-/** The handshake of a session, or of a sessionless exchange. */
+/** The handshake of a session, or of a stateless exchange. */
 export interface Handshaking {
   state(): { readonly _tag: string } | { readonly _tag: string; readonly reason: CloseReason.CloseReason }
   /** Applies an event to the handshake machine, and moves to the next state. */
@@ -42,9 +42,9 @@ export const notInModernRevision: RequestErrorReason = {
 export const notAllowed = (state: ReturnType<Handshaking["state"]>): RequestErrorReason => {
   if ("reason" in state) return { _tag: "Closed", reason: state.reason, isSent: false }
   if (state._tag === "Modern") return notInModernRevision
-  return state._tag === "Sessionless"
+  return state._tag === "Stateless"
     ? { _tag: "StatelessModeNotSupported" }
-    : { _tag: "NotAllowed", state: state._tag }
+    : { _tag: "WrongState", state: state._tag }
 }
 
 /** The action of the handshake machine for a request of this side, or the reason why it cannot be sent. */

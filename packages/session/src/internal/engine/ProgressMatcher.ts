@@ -8,7 +8,7 @@ import type { Progress } from "@effect-mcp/protocol"
 import type { ProgressDropReason, SessionEvent } from "../../SessionEvent.ts"
 import type { Exchange, PendingRequests } from "./PendingRequests.ts"
 
-/** The session that sent the requests, or the sessionless exchange, which sends none. */
+/** The session that sent the requests, or the stateless exchange, which sends none. */
 export interface ProgressRuntime {
   readonly exchanges: Pick<PendingRequests, "find" | "followed">
   readonly timer: { now(): number }

@@ -60,7 +60,7 @@ export const outcomeOf = ({ reason }: RequestError.RequestError): Outcome => {
       return isPassing(reason.error) ? "Unsent" : "Final"
     case "Closed":
       return reason.isSent ? "Unknown" : "Unsent"
-    case "NotAllowed":
+    case "WrongState":
       // The session has begun to end.
       return "Unsent"
     case "OutcomeUnknown":

@@ -8,7 +8,7 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import * as PendingRequests from "./PendingRequests.ts"
 import type { RateLimit } from "./RateLimit.ts"
 
-/** The session that sent the requests, or the sessionless exchange, which sends none. */
+/** The session that sent the requests, or the stateless exchange, which sends none. */
 export interface ResponseRuntime {
   readonly exchanges: Pick<PendingRequests.PendingRequests, "find" | "classify">
   readonly timer: { now(): number }

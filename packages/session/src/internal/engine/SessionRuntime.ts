@@ -64,7 +64,7 @@ import { Timer } from "./Timer.ts"
 type ShutdownMode = SessionShutdown.ShutdownMode
 
 /** A state of either side. */
-export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
+export type State = Handshake.ClientState | Handshake.ServerState | Handshake.StatelessServerState
 
 /** The handler of inbound frames. */
 export interface InboundHandler {

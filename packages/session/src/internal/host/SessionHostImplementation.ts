@@ -18,20 +18,20 @@ import type { TransportError } from "../../TransportError.ts"
 import { Timer } from "../engine/Timer.ts"
 import * as ServerDefinition from "../server/ServerDefinition.ts"
 import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
-import * as SessionlessServerImplementation from "../server/SessionlessServerImplementation.ts"
+import * as StatelessServerImplementation from "../server/StatelessServerImplementation.ts"
 import * as Broadcast from "./Broadcast.ts"
 import * as Expiry from "./Expiry.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
 import * as HostStore from "./HostStore.ts"
 import * as Restorer from "./Restorer.ts"
 import { SessionCloser } from "./SessionCloser.ts"
-import { type Health, type Hosted, HostFull, type SessionHostShape } from "./SessionHostShape.ts"
+import { type Health, type Hosted, HostFullError, type SessionHostShape } from "./SessionHostShape.ts"
 import { SessionOpener } from "./SessionOpener.ts"
 import { SessionSlots } from "./SessionSlots.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 /** Options for a host: those of its server, and those of its sessions. */
-export interface Options extends Omit<ServerSessionImplementation.Options, "observe" | "sessionless"> {
+export interface Options extends Omit<ServerSessionImplementation.Options, "observe" | "stateless"> {
   readonly sessions?: HostLimits.Options
   readonly observe?: (event: SessionEvent, id: string) => void
   readonly onOpened?: (hosted: Hosted) => void
@@ -81,8 +81,8 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly #store: HostStore.HostStore | undefined
   readonly #opener: SessionOpener
   readonly #closer: SessionCloser
-  readonly #restorer: Restorer.Restorer<HostFull | TransportError> | undefined
-  readonly sessionless: SessionlessServerImplementation.SessionlessServer
+  readonly #restorer: Restorer.Restorer<HostFullError | TransportError> | undefined
+  readonly stateless: StatelessServerImplementation.StatelessServer
   #draining = false
 
   constructor(
@@ -102,7 +102,7 @@ export class SessionHostImplementation implements SessionHostShape {
     this.#clock = clock
     this.#fork = Effect.runForkWith(context)
     this.#scope = scope
-    this.sessionless = SessionlessServerImplementation.makeWith(
+    this.stateless = StatelessServerImplementation.makeWith(
       handlers,
       {
         ...server,
@@ -228,7 +228,7 @@ export class SessionHostImplementation implements SessionHostShape {
       this.#store === undefined ? Effect.void : this.#store.flush(),
       Effect.suspend(() => {
         this.#closer.unloadAll()
-        return Effect.all([this.#table.awaitEmpty(), this.sessionless.drain], { concurrency: 2, discard: true })
+        return Effect.all([this.#table.awaitEmpty(), this.stateless.drain], { concurrency: 2, discard: true })
       })
     )
   })
@@ -246,8 +246,8 @@ export class SessionHostImplementation implements SessionHostShape {
     )
   }
 
-  #drainingError(): HostFull {
-    return new HostFull({ scope: "draining", limit: 0, retryAfterMillis: this.#gracefulMillis })
+  #drainingError(): HostFullError {
+    return new HostFullError({ scope: "draining", limit: 0, retryAfterMillis: this.#gracefulMillis })
   }
 
   // ===================================================================================================================

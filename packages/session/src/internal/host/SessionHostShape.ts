@@ -9,7 +9,7 @@ import type { SessionStoreError } from "../../SessionStore.ts"
 import type { Transport } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
 import type { ServerSessionShape } from "../server/ServerSessionShape.ts"
-import type { SessionlessServer } from "../server/SessionlessServerImplementation.ts"
+import type { StatelessServer } from "../server/StatelessServerImplementation.ts"
 
 /**
  * The reason why a host opens no session.
@@ -21,7 +21,7 @@ import type { SessionlessServer } from "../server/SessionlessServerImplementatio
 export type HostFullScope = "host" | "principal" | "draining"
 
 /** The error of a host that has no slot for another session. */
-export class HostFull extends Data.TaggedError("HostFull")<{
+export class HostFullError extends Data.TaggedError("HostFullError")<{
   readonly scope: HostFullScope
   /** The number of sessions that the host or the principal may have; 0 for `draining`. */
   readonly limit: number
@@ -142,7 +142,7 @@ export interface Health {
   readonly handshaking: number
   /** The limit `sessions.max`. */
   readonly limit: number
-  /** As in `HostFull`, for an anonymous client; `undefined` while the host is accepting. */
+  /** As in `HostFullError`, for an anonymous client; `undefined` while the host is accepting. */
   readonly retryAfterMillis: number | undefined
 }
 
@@ -165,16 +165,16 @@ export interface SessionHostShape {
    * The handlers of the host for requests of clients without sessions, in all revisions of the server. A transport
    * serves the requests of revision 2026-07-28 with it. `drain` of the host drains it as well.
    */
-  readonly sessionless: SessionlessServer
+  readonly stateless: StatelessServer
   /**
    * Opens a session over this transport. The host keeps it until the session ends, expires, is evicted or closed, or
-   * the host shuts down. A full host first evicts a session, as `HostLimits.Options` describes. Fails with `HostFull`
-   * before it connects.
+   * the host shuts down. A full host first evicts a session, as `HostLimits.Options` describes. Fails with
+   * `HostFullError` before it connects.
    */
   readonly open: (
     transport: Transport["Service"],
     options: OpenOptions
-  ) => Effect.Effect<Hosted, HostFull | TransportError>
+  ) => Effect.Effect<Hosted, HostFullError | TransportError>
   /** Returns the session with this id, unless it has begun to close (SHS-26). */
   readonly find: (id: string) => Hosted | undefined
   /**
@@ -187,7 +187,7 @@ export interface SessionHostShape {
     id: string,
     transport: Transport["Service"],
     options: RestoreOptions
-  ) => Effect.Effect<RestoreOutcome, HostFull | TransportError | SessionStoreError>
+  ) => Effect.Effect<RestoreOutcome, HostFullError | TransportError | SessionStoreError>
   /**
    * Saves the session to the store, with the handshake messages of its client: `initialize`, and in a second call also
    * `notifications/initialized`. Does nothing without a store. If the store fails, the session continues and cannot be

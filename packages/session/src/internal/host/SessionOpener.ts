@@ -16,7 +16,7 @@ import * as HandshakeReplay from "./HandshakeReplay.ts"
 import { HostedSession, type HostedSessionDependencies } from "./HostedSession.ts"
 import * as HostMetrics from "./HostMetrics.ts"
 import type { SessionCloser } from "./SessionCloser.ts"
-import { HostFull, type OpenOptions } from "./SessionHostShape.ts"
+import { HostFullError, type OpenOptions } from "./SessionHostShape.ts"
 import type { Newcomer, SessionSlots, Taken } from "./SessionSlots.ts"
 import type { SessionTable } from "./SessionTable.ts"
 
@@ -34,7 +34,7 @@ export interface Options {
   readonly scope: Scope.Scope
   readonly observe: ((event: SessionEvent, id: string) => void) | undefined
   /** Returns the error of a host that is draining, and `undefined` before. */
-  readonly draining: () => HostFull | undefined
+  readonly draining: () => HostFullError | undefined
   /** Called when a session is in the table. */
   onOpened(hosted: HostedSession): void
   /** Called after a session that was in the table has closed. */
@@ -63,7 +63,7 @@ export class SessionOpener {
     transport: Transport["Service"],
     { client, handshakeMessages, id = SessionId.make(), kind, principal }: OpenOptions,
     openedAt: number
-  ): Effect.Effect<HostedSession, HostFull | TransportError.TransportError> {
+  ): Effect.Effect<HostedSession, HostFullError | TransportError.TransportError> {
     const { closer, sessionDependencies, slots, table } = this.#options
     // Uninterruptible, because an interruption between two steps would lose the slot and the id.
     return Effect.uninterruptibleMask((restore) => {
@@ -71,7 +71,7 @@ export class SessionOpener {
         return Effect.die(new Error(`session ${JSON.stringify(id)}: the host already has a session with this id`))
       }
       const taken = this.#takeSlot({ principal, client })
-      if (taken._tag === "HostFull") {
+      if (taken._tag === "HostFullError") {
         table.release(id)
         return Effect.andThen(HostMetrics.rejected(kind, taken.scope), Effect.fail(taken))
       }
@@ -88,19 +88,19 @@ export class SessionOpener {
     })
   }
 
-  #takeSlot(newcomer: Newcomer): Taken | HostFull {
+  #takeSlot(newcomer: Newcomer): Taken | HostFullError {
     const draining = this.#options.draining()
     if (draining !== undefined) return draining
     const taken = this.#options.slots.take(newcomer)
     if (taken._tag === "Taken") return taken
     const { limit, retryAfterMillis, scope } = taken
-    return new HostFull({ scope, limit, retryAfterMillis })
+    return new HostFullError({ scope, limit, retryAfterMillis })
   }
 
   #connect(
     hosted: HostedSession,
     handshakeMessages: ReadonlyArray<JsonRpc.Message> | undefined
-  ): Effect.Effect<HostedSession, HostFull | TransportError.TransportError> {
+  ): Effect.Effect<HostedSession, HostFullError | TransportError.TransportError> {
     const { clock, closer, context, observe, onNegotiated, scope: sessions, server } = this.#options
     return Effect.uninterruptibleMask((restore) => {
       const scope = Scope.forkUnsafe(sessions)
@@ -148,7 +148,7 @@ export class SessionOpener {
   #begin(
     hosted: HostedSession,
     session: Effect.Success<ReturnType<PreparedServer["open"]>>
-  ): Effect.Effect<HostedSession, HostFull | TransportError.TransportError> {
+  ): Effect.Effect<HostedSession, HostFullError | TransportError.TransportError> {
     const draining = this.#options.draining()
     if (draining !== undefined) return Effect.fail(draining)
     if (hosted.phase === "Ending") return Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))

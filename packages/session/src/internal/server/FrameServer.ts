@@ -34,7 +34,7 @@ import { type ModernCarrier, ModernRequestGate, type ModernServer } from "./Mode
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
-import { type Reply, SessionlessReplies } from "./SessionlessReplies.ts"
+import { type Reply, StatelessReplies } from "./StatelessReplies.ts"
 
 /** The parts that the frames of a server share. */
 export interface Server extends ServerDefinition.ServerDefinition, ModernServer {
@@ -99,13 +99,13 @@ const eraOf = (server: Server, revision: Revision.Revision, frame: unknown): Inb
 }
 
 /**
- * The server of one frame of a client without a session. It takes the place of a session, in the state `Sessionless`,
+ * The server of one frame of a client without a session. It takes the place of a session, in the state `Stateless`,
  * until the frame is served. It is the stream origin of its messages. Request ids and cancellations have an effect only
  * within the frame, because another frame may be from another client.
  */
 export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientProfile, unknown>, ModernCarrier {
   readonly role = "server"
-  readonly replies: SessionlessReplies
+  readonly replies: StatelessReplies
   readonly notifications: InboundRuntime["notifications"]
   readonly #server: Server
   readonly #from: IncomingFrame
@@ -124,7 +124,7 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
     this.#server = server
     this.#from = from
     this.#profile = profileOf(from.revision)
-    this.replies = new SessionlessReplies(server, done)
+    this.replies = new StatelessReplies(server, done)
     this.notifications = {
       offer: (notification, bytes) => {
         this.#queued.push({ ...notification, bytes })
@@ -218,14 +218,14 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
     )
   }
 
-  state(): Handshake.SessionlessServerState {
-    return ServerDefinition.sessionless
+  state(): Handshake.StatelessServerState {
+    return ServerDefinition.stateless
   }
 
   apply<Tag extends Handshake.EventTag>(
     event: Handshake.EventOf<Tag>
-  ): Handshake.Outcome<Handshake.SessionlessServerState, Tag> {
-    return ServerDefinition.sessionlessMachine.transition(ServerDefinition.sessionless, event)
+  ): Handshake.Outcome<Handshake.StatelessServerState, Tag> {
+    return ServerDefinition.statelessMachine.transition(ServerDefinition.stateless, event)
   }
 
   emit(event: SessionEvent): void {

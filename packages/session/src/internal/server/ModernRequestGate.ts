@@ -262,7 +262,7 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
   ): Effect.Effect<Result, RequestError.RequestError> {
     return Effect.suspend((): Effect.Effect<Result, RequestError.RequestError> =>
       this.#run === undefined
-        ? Effect.fail(RequestError.make(row.name, { _tag: "NotAskable", served: this.#message.method }))
+        ? Effect.fail(RequestError.make(row.name, { _tag: "CannotAskHere", served: this.#message.method }))
         // The run checks the answer against the schema of the row.
         : trust(this.#run.ask(row, params, options?.key))
     )

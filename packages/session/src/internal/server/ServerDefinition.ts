@@ -1,4 +1,4 @@
-/** The parts of a server that all of its sessions, or all of its sessionless exchanges, share. */
+/** The parts of a server that all of its sessions, or all of its stateless exchanges, share. */
 
 import {
   type Capabilities,
@@ -180,7 +180,7 @@ export const make = (
   )
 
 /** Defines a server without sessions. It stores no log level and no profile, so that a profile needs no limit. */
-export const makeSessionless = (
+export const makeStateless = (
   handlers: Handlers.Handlers<"client", unknown>,
   options: Options,
   { isShared }: Pick<Surroundings, "isShared">
@@ -193,10 +193,10 @@ export const makeSessionless = (
   )
 
 /** The state of a server without sessions. Its machine never leaves it. */
-export const sessionless: { readonly _tag: "Sessionless" } = { _tag: "Sessionless" }
+export const stateless: { readonly _tag: "Stateless" } = { _tag: "Stateless" }
 
 /** The machine of a server without sessions. */
-export const sessionlessMachine = Handshake.sessionlessServer
+export const statelessMachine = Handshake.statelessServer
 
 /** Returns the profile of a client without a session: only its revision is known. */
 export const unknownClient = (revision: Revision.Revision): Profile.ClientProfile => ({

@@ -271,19 +271,19 @@ const answerFirst = (
 }
 
 /** Answers an `initialize` without a session: the machine stays in its state, and the client is not stored. */
-const answerSessionless = (
+const answerStateless = (
   { replies }: Pick<HandshakeRuntime, "replies">,
   description: ServerDescription,
-  state: StateOf<"Sessionless">,
+  state: StateOf<"Stateless">,
   { profile }: InitializingClient,
   message: JsonRpc.Request,
   origin: StreamOrigin | undefined
 ): void => {
-  const received: Handshake.Step<StateOf<"Sessionless">, "Answer"> = Handshake.sessionlessServer.step(state, {
+  const received: Handshake.Step<StateOf<"Stateless">, "Answer"> = Handshake.statelessServer.step(state, {
     _tag: "ReceiveInitialize",
     profile
   })
-  switch (Handshake.sessionlessServer.step(received.state, { _tag: "SendInitializeResult" }).action) {
+  switch (Handshake.statelessServer.step(received.state, { _tag: "SendInitializeResult" }).action) {
     case "Send":
       replies.reply(responseOf(description, message.id, profile.revision), origin)
   }
@@ -301,8 +301,8 @@ const initialize = (
   switch (state._tag) {
     case "AwaitingInitialize":
       return answerFirst(runtime, owner, state, client.success, message, origin)
-    case "Sessionless":
-      return answerSessionless(runtime, owner.description, state, client.success, message, origin)
+    case "Stateless":
+      return answerStateless(runtime, owner.description, state, client.success, message, origin)
     case "Initializing":
     case "Closed":
       // The pair has no row.
@@ -338,7 +338,7 @@ export const answerInFrame = (
   if (message.method !== "initialize") return false
   const client = initializing(runtime, description, message, origin)
   if (Result.isFailure(client)) reject(runtime, message, client.failure, origin)
-  else answerSessionless(runtime, description, { _tag: "Sessionless" }, client.success, message, origin)
+  else answerStateless(runtime, description, { _tag: "Stateless" }, client.success, message, origin)
   return true
 }
 

@@ -22,7 +22,7 @@ import type { Principal } from "../../Principal.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import type * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
-import { SessionClosed } from "../../SessionClosed.ts"
+import { SessionClosedError } from "../../SessionClosedError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import type { StreamOrigin, Transport } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
@@ -51,7 +51,7 @@ import type { HandshakeState, ServerSessionShape } from "./ServerSessionShape.ts
 /** The options that all sessions of a server share. */
 export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {
   readonly requireInitialized?: boolean
-  readonly sessionless?: { readonly revision: Revision.LegacyRevision }
+  readonly stateless?: { readonly revision: Revision.LegacyRevision }
 }
 
 /** The options of one session. */
@@ -109,8 +109,8 @@ export const prepare = (
   options: Options,
   surroundings: Pick<ServerDefinition.Surroundings, "isShared">
 ): PreparedServer => {
-  const { observe, requireInitialized, sessionless } = options
-  const server: Server = sessionless === undefined
+  const { observe, requireInitialized, stateless } = options
+  const server: Server = stateless === undefined
     ? {
       ...ServerDefinition.make(handlers, options, surroundings),
       start: startWith(
@@ -120,14 +120,14 @@ export const prepare = (
       observe
     }
     : {
-      ...ServerDefinition.makeSessionless(handlers, {
+      ...ServerDefinition.makeStateless(handlers, {
         ...options,
-        revisions: [sessionless.revision, ...(options.revisions ?? Revision.modern).filter(Revision.isModern)]
+        revisions: [stateless.revision, ...(options.revisions ?? Revision.modern).filter(Revision.isModern)]
       }, surroundings),
       start: startWith(
-        ServerDefinition.sessionless,
-        ServerDefinition.sessionlessMachine,
-        ServerDefinition.unknownClient(sessionless.revision)
+        ServerDefinition.stateless,
+        ServerDefinition.statelessMachine,
+        ServerDefinition.unknownClient(stateless.revision)
       ),
       observe
     }
@@ -151,7 +151,7 @@ const open = Effect.fnUntraced(function*(
   server: Server,
   options: SessionOptions
 ): Effect.fn.Return<ServerSessionImplementation, TransportError, Scope.Scope> {
-  const profileReady = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
+  const profileReady = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosedError>()
   const { client, initial, machine } = server.start
   if (client !== undefined) Deferred.doneUnsafe(profileReady, Exit.succeed(client))
   let session: ServerSessionImplementation | undefined
@@ -169,7 +169,7 @@ const open = Effect.fnUntraced(function*(
     onEnd: (reason) => {
       if (session?.modern !== undefined) ListenStream.endAll(session.modern)
       if (!Deferred.isDoneUnsafe(profileReady)) {
-        Deferred.doneUnsafe(profileReady, Exit.fail(new SessionClosed({ reason })))
+        Deferred.doneUnsafe(profileReady, Exit.fail(new SessionClosedError({ reason })))
       }
       options.onEnd?.(reason)
     },
@@ -190,7 +190,7 @@ export class ServerSessionImplementation extends ServerSessionMembers
   /** The parts of the requests of revisions without a handshake, after the first of them. */
   modern: ModernServer | undefined
   readonly #server: Server
-  readonly #profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+  readonly #profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosedError>
   /** The client of the first request of a revision without a handshake. */
   #firstClient: Profile.ClientProfile | undefined
   #isEstablished = false
@@ -203,7 +203,7 @@ export class ServerSessionImplementation extends ServerSessionMembers
   constructor(
     server: Server,
     runtime: SessionRuntime.SessionRuntime<HandshakeState>,
-    profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>,
+    profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosedError>,
     { id, onUseWithoutHandshake, principal }: Pick<SessionOptions, "id" | "onUseWithoutHandshake" | "principal">
   ) {
     super()

@@ -22,12 +22,12 @@ import type * as Stream from "effect/Stream"
 import type { RequestError } from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
-import type { SessionClosed } from "../../SessionClosed.ts"
+import type { SessionClosedError } from "../../SessionClosedError.ts"
 import type { TaskRequests } from "../engine/TaskRequests.ts"
 import type * as HandledMethods from "../HandledMethods.ts"
 
 /** The states of a server, with or without sessions, as its handshake knows them. */
-export type HandshakeState = Handshake.ServerState | Handshake.SessionlessServerState
+export type HandshakeState = Handshake.ServerState | Handshake.StatelessServerState
 
 /** The state of a connection whose client has sent a request of a revision without a handshake, and no `initialize`. */
 export interface Modern {
@@ -73,16 +73,16 @@ export interface ServerSessionShape extends Session.Session<State> {
    * Returns the profile of the client. Waits for the handshake, or for the first request of a revision without one, in
    * which the client names itself. Then a request of the server fails, except one of a handler.
    */
-  readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
+  readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosedError>
   /**
    * The first 64 characters of the revision that the client requested in `initialize`. The negotiated revision may be
    * another one. In a restored session it is the negotiated one. `undefined` without sessions.
    */
-  readonly requestedRevision: Effect.Effect<string | undefined, SessionClosed>
+  readonly requestedRevision: Effect.Effect<string | undefined, SessionClosedError>
   /**
    * The `_meta` of the client's `initialize`. `undefined` without sessions, and if it takes more than 4 KiB of memory.
    */
-  readonly initializeMeta: Effect.Effect<Meta.RequestMeta | undefined, SessionClosed>
+  readonly initializeMeta: Effect.Effect<Meta.RequestMeta | undefined, SessionClosedError>
   /**
    * Returns whether the client has declared all of these capabilities, as `Capabilities.covers` compares them. Returns
    * `false` before the handshake and without sessions.

@@ -4,7 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { HostFull } from "../../../src/internal/host/SessionHostShape.ts"
+import { HostFullError } from "../../../src/internal/host/SessionHostShape.ts"
 import { SessionOpener } from "../../../src/internal/host/SessionOpener.ts"
 import type { Full, Taken } from "../../../src/internal/host/SessionSlots.ts"
 import * as ServerSessionImplementation from "../../../src/internal/server/ServerSessionImplementation.ts"
@@ -30,7 +30,7 @@ const makeOpener = Effect.gen(function*() {
       free: (principal) => void calls.push(`free ${principal?.id}`)
     },
     observe: undefined,
-    draining: () => state.isDraining ? new HostFull({ scope: "draining", limit: 0 }) : undefined,
+    draining: () => state.isDraining ? new HostFullError({ scope: "draining", limit: 0 }) : undefined,
     onOpened: () => void calls.push("opened"),
     onClosed: () => void calls.push("closed"),
     onNegotiated: () => void calls.push("negotiated")
@@ -75,12 +75,12 @@ describe("the opener of a host's sessions", () => {
       assert.deepStrictEqual(calls, ["take", "opened"])
     }))
 
-  it.effect("fails with HostFull before it connects, and reserves nothing", () =>
+  it.effect("fails with HostFullError before it connects, and reserves nothing", () =>
     Effect.gen(function*() {
       const { calls, open, state } = yield* makeOpener
       state.slot = { _tag: "Full", scope: "host", limit: 1, retryAfterMillis: 2000 }
       const failure = yield* Effect.flip(open("a", { connect: Effect.die("connected") }))
-      assert.deepStrictEqual(failure, new HostFull({ scope: "host", limit: 1, retryAfterMillis: 2000 }))
+      assert.deepStrictEqual(failure, new HostFullError({ scope: "host", limit: 1, retryAfterMillis: 2000 }))
       assert.deepStrictEqual(calls, [])
       state.slot = { _tag: "Taken", victim: undefined }
       yield* open("a", yield* memory)
@@ -110,7 +110,7 @@ describe("the opener of a host's sessions", () => {
       const opening = yield* start(Effect.flip(open("a", transport)))
       state.isDraining = true
       yield* Deferred.succeed(gate, undefined)
-      assert.deepStrictEqual(yield* Fiber.join(opening), new HostFull({ scope: "draining", limit: 0 }))
+      assert.deepStrictEqual(yield* Fiber.join(opening), new HostFullError({ scope: "draining", limit: 0 }))
       assert.deepStrictEqual(calls, ["take", "free ada"])
       assert.strictEqual(table.all.size, 0)
     }))

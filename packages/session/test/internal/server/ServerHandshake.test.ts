@@ -25,7 +25,7 @@ const handshakeWith = (options: {
     replies: { reply: (response) => void log.push(["reply", codeOf(response) ?? "result"]) },
     state: () => state,
     commit: (from, to) => {
-      if (state !== from || to._tag === "Sessionless") return false
+      if (state !== from || to._tag === "Stateless") return false
       moveTo(to)
       return true
     },
@@ -142,13 +142,13 @@ describe("other messages", () => {
 describe("initializeTimeout", () => {
   it("[INIT-16] ends a session that received no initialize, and no other", () => {
     const reason: CloseReason.CloseReason = { _tag: "HandshakeTimeout", afterMillis: 10 }
-    const timeOut = (state: Handshake.ServerState | Handshake.SessionlessServerState) =>
+    const timeOut = (state: Handshake.ServerState | Handshake.StatelessServerState) =>
       ServerHandshake.timeOut(state, { _tag: "Timeout", reason })
     assert.deepStrictEqual(timeOut({ _tag: "AwaitingInitialize" }), {
       state: { _tag: "Closed", reason },
       action: "Finish"
     })
     assert.isUndefined(timeOut({ _tag: "Negotiated", profile }))
-    assert.isUndefined(timeOut({ _tag: "Sessionless" }))
+    assert.isUndefined(timeOut({ _tag: "Stateless" }))
   })
 })

@@ -49,4 +49,4 @@ const store = TaskStoreSql.layer().pipe(Layer.provide(NodeSqlite.layer({ filenam
 
 const groups = process.argv[2] === "http-sql" ? Layer.merge(ApplicationLive, store) : ApplicationLive
 
-ApplicationProcess.run(McpServer.host(groups, { info: { name: "victim", version: "1.0.0" } }))
+ApplicationProcess.run(McpServer.layerHost(groups, { info: { name: "victim", version: "1.0.0" } }))

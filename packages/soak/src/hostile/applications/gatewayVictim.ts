@@ -46,4 +46,4 @@ const groups = () => {
   }
 }
 
-ApplicationProcess.run(McpServer.host(groups(), { info }))
+ApplicationProcess.run(McpServer.layerHost(groups(), { info }))

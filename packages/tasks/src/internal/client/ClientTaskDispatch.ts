@@ -1,7 +1,7 @@
 /** Questions of a server that become tasks of its client: the gate between its requests and the handlers. */
 
 import { type JsonRpc, type McpError, MethodTable, type Profile, type Progress, Task } from "@effect-mcp/protocol"
-import { CallbackContext } from "@effect-mcp/session/CallbackContext"
+import { ClientRequestContext } from "@effect-mcp/session/ClientRequestContext"
 import { type AskedSession, type Dispatch, RequestRejections, validate } from "@effect-mcp/session/internalEngine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import * as TaskState from "../runs/TaskState.ts"
 import { trust } from "../trust.ts"
 import * as ClientTaskEndpoint from "./ClientTaskEndpoint.ts"
 
-type Service = CallbackContext["Service"]
+type Service = ClientRequestContext["Service"]
 
 const { notifications } = MethodTable
 
@@ -80,10 +80,10 @@ const start = <R>(
         Effect.scopedWith((scope) =>
           Effect.updateContext(handling, (services: Context.Context<never>) => {
             // Each request of a server has this service.
-            const own = new ClientTaskContext(Context.getUnsafe(services, CallbackContext), session, id)
+            const own = new ClientTaskContext(Context.getUnsafe(services, ClientRequestContext), session, id)
             // The services of the question, with those of the task in their place.
             return trust<Context.Context<R>>(
-              services.pipe(Context.add(CallbackContext, own), Context.add(Scope.Scope, scope))
+              services.pipe(Context.add(ClientRequestContext, own), Context.add(Scope.Scope, scope))
             )
           })
         )

@@ -49,7 +49,7 @@ const rules: NumericOption.Rules<TaskOptions> = {
   maxRequestsPerSecond: count
 }
 
-/** Returns the times and limits of a program. Throws an `InvalidOption` for one that is none. */
+/** Returns the times and limits of a program. Throws an `InvalidOptionError` for one that is none. */
 export const make = (options: TaskOptions): TaskSettings => {
   NumericOption.check(options, rules)
   const {

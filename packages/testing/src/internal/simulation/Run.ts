@@ -112,7 +112,7 @@ interface Session {
 const ofConnection: ReadonlySet<RequestError.RequestErrorReason["_tag"]> = new Set([
   "Closed",
   "ExchangeEnded",
-  "NotAllowed",
+  "WrongState",
   "OutcomeUnknown",
   "SendFailed",
   "Timeout"

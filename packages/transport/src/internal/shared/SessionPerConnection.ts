@@ -1,6 +1,6 @@
 /** The sessions of a server with one session for each connection. */
 import { CloseReason } from "@effect-mcp/protocol"
-import type { Hosted, HostFull, OpenOptions, SessionHostShape } from "@effect-mcp/session/SessionHost"
+import type { Hosted, HostFullError, OpenOptions, SessionHostShape } from "@effect-mcp/session/SessionHost"
 import type { Connection, Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -38,7 +38,7 @@ export class SessionPerConnection {
   open(
     connect: Transport["Service"]["connect"],
     options: OpenOptions
-  ): Effect.Effect<void, HostFull | TransportError.TransportError> {
+  ): Effect.Effect<void, HostFullError | TransportError.TransportError> {
     return Effect.suspend(() => {
       let hosted: Hosted | undefined
       let isOver = false

@@ -85,7 +85,7 @@ export const make = (sessions: SessionPerConnection, kind: string, settings: Soc
   )
   return sessions.open(connect, { kind, client: clientOf(node) }).pipe(
     Effect.catchTags({
-      HostFull: (full) => reject(socket, node, full.message),
+      HostFullError: (full) => reject(socket, node, full.message),
       // The client has disconnected meanwhile.
       TransportError: () => destroy
     }),

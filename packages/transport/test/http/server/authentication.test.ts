@@ -1,6 +1,12 @@
 /** The requirement of an `Authentication` for every network server, and calls of `identify` that fail. */
 import type { SessionHost } from "@effect-mcp/session"
-import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import {
+  Authentication,
+  HttpSseServer,
+  StatelessHttpServer,
+  StreamableHttpServer,
+  WebSocketServer
+} from "@effect-mcp/transport"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -22,7 +28,7 @@ const info = { name: "test", version: "1.0.0" }
 const host = hostOf(handlers, {})
 const servers = {
   streamableHttp: Layer.provide(StreamableHttpServer.layerNode({ port: 0 }), host),
-  sessionless: StreamableHttpServer.layerNodeSessionless(handlers, { info, port: 0 }),
+  stateless: StatelessHttpServer.layerNode(handlers, { info, port: 0 }),
   httpSse: Layer.provide(HttpSseServer.layerNode({ port: 0 }), host),
   webSocket: Layer.provide(WebSocketServer.layerNode({ port: 0 }), host)
 }
@@ -36,7 +42,7 @@ describe("the requirement of an Authentication", () => {
       RequirementsOf<ReturnType<typeof StreamableHttpServer.layer>>
     >()
     expectTypeOf<Authentication.Authentication>().toExtend<
-      RequirementsOf<ReturnType<typeof StreamableHttpServer.layerSessionless>>
+      RequirementsOf<ReturnType<typeof StatelessHttpServer.layer>>
     >()
     expectTypeOf<Authentication.Authentication>().toExtend<RequirementsOf<ReturnType<typeof HttpSseServer.layer>>>()
     expectTypeOf<Authentication.Authentication>().toExtend<RequirementsOf<ReturnType<typeof WebSocketServer.layer>>>()

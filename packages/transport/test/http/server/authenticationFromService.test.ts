@@ -32,9 +32,9 @@ const whoami = tools({
 })
 
 const mcp = Layer.mergeAll(
-  StreamableHttpServer.layer("/mcp"),
+  StreamableHttpServer.layer(),
   HttpSseServer.layer(),
-  WebSocketServer.layer("/mcp/socket")
+  WebSocketServer.layer({ path: "/mcp/socket" })
 ).pipe(Layer.provide(Authentication.fromService(CurrentUser, ({ name }) => ({ id: name }))))
 
 const served = (routes: typeof mcp) =>

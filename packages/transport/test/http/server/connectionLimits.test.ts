@@ -25,7 +25,7 @@ const serveObserved = Effect.fnUntraced(function*(handlers: ServerHandlers, opti
   const node = createServer().on("connection", (socket: Socket) => void sockets.push(socket))
   const backend = SessionHost.layerDrain.pipe(
     Layer.provideMerge(
-      HttpRouter.serve(StreamableHttpServer.layer("/mcp", options), { disableLogger: true, disableListenLog: true })
+      HttpRouter.serve(StreamableHttpServer.layer(options), { disableLogger: true, disableListenLog: true })
     ),
     Layer.provideMerge(NodeHttpServer.layerServer(() => node, { port: 0, host: "127.0.0.1" }))
   )

@@ -1,5 +1,11 @@
 import { SessionHost } from "@effect-mcp/session"
-import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import {
+  Authentication,
+  HttpSseServer,
+  StatelessHttpServer,
+  StreamableHttpServer,
+  WebSocketServer
+} from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -28,7 +34,7 @@ const occupied = (host: string) =>
 const servers = {
   "Streamable HTTP": (port: number, hostname?: string) => StreamableHttpServer.layerNode({ port, hostname }),
   "Streamable HTTP without sessions": (port: number, hostname?: string) =>
-    StreamableHttpServer.layerNodeSessionless({}, { port, hostname, info }),
+    StatelessHttpServer.layerNode({}, { port, hostname, info }),
   "HTTP+SSE": (port: number, hostname?: string) => HttpSseServer.layerNode({ port, hostname }),
   WebSocket: (port: number, hostname?: string) => WebSocketServer.layerNode({ port, hostname })
 }

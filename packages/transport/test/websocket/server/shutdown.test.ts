@@ -33,8 +33,8 @@ const handlers = tools({
 })
 
 const routes = Layer.mergeAll(
-  StreamableHttpServer.layer("/mcp"),
-  WebSocketServer.layer("/socket", { closeTimeout: "100 millis" }),
+  StreamableHttpServer.layer(),
+  WebSocketServer.layer({ path: "/socket", closeTimeout: "100 millis" }),
   HttpRouter.add("GET", "/health", HttpServerResponse.text("healthy"))
 )
 
@@ -258,7 +258,7 @@ describe("in a backend", () => {
       const logs: Array<string> = []
       const server = yield* start(() =>
         Layer.effectDiscard(Effect.gen(function*() {
-          const handle = yield* Scope.provide(WebSocketServer.make(), serverScope)
+          const handle = yield* Scope.provide(WebSocketServer.makeHandler(), serverScope)
           const served = HttpRouter.use((all) => all.add("GET", "/socket", handle))
           return yield* Layer.build(HttpRouter.serve(served, { disableLogger: true, disableListenLog: true }))
         })).pipe(

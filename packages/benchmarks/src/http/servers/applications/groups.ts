@@ -17,12 +17,12 @@ export const success = Schema.Struct({ sum: Schema.Finite })
 
 /** Serves groups to both eras. */
 export const serve = (groups: Layer.Layer<never, never, McpServer.McpServer>): void => {
-  const host = McpServer.host(groups, {
+  const host = McpServer.layerHost(groups, {
     info,
     // Unlimited, because the other servers have no limit.
     sessions: { max: Number.POSITIVE_INFINITY }
   })
-  const application = StreamableHttpServer.layer("/mcp").pipe(
+  const application = StreamableHttpServer.layer().pipe(
     Layer.provide(host),
     Layer.provide(Authentication.anonymous),
     Layer.provide(RequestStateSeal.layer({ secrets: [Redacted.make("a secret of at least 32 characters")] }))

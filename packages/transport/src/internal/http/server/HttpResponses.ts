@@ -1,6 +1,6 @@
 /** The HTTP responses of a server: JSON, event streams, and errors whose bodies are JSON-RPC errors. */
 import { ErrorCode, JsonRpc, type RequestId } from "@effect-mcp/protocol"
-import type { HostFull } from "@effect-mcp/session/SessionHost"
+import type { HostFullError } from "@effect-mcp/session/SessionHost"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -85,7 +85,7 @@ export const shuttingDown = (
 
 /** Returns 429 if this principal has too many sessions, and 503 if the host has no room. */
 export const hostFull = (
-  { message, retryAfterMillis, scope }: HostFull,
+  { message, retryAfterMillis, scope }: HostFullError,
   id: RequestId.RequestId | undefined
 ): HttpServerResponse.HttpServerResponse =>
   error(scope === "principal" ? 429 : 503, message, {
@@ -96,10 +96,10 @@ export const hostFull = (
 
 /** Returns the response for a session that could not be opened. */
 export const openFailed = (
-  failure: HostFull | TransportError,
+  failure: HostFullError | TransportError,
   id: RequestId.RequestId | undefined
 ): HttpServerResponse.HttpServerResponse =>
-  failure._tag === "HostFull"
+  failure._tag === "HostFullError"
     ? hostFull(failure, id)
     : error(500, failure.message, { id, code: ErrorCode.InternalError })
 

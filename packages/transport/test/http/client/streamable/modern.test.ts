@@ -16,7 +16,7 @@ import {
   withHandshake
 } from "../../../support/scriptedHttpServer.ts"
 import { serve as serveStateful, text, tools } from "../../../support/server.ts"
-import { serveSessionless } from "../../../support/sessionlessServer.ts"
+import { serveStateless } from "../../../support/statelessServer.ts"
 
 const toolsWithHeaders = [
   {
@@ -474,7 +474,7 @@ describe.concurrent("the choice of a revision over HTTP", () => {
 describe.concurrent("this library's servers", () => {
   it.live("without sessions serve a client of each era", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({
+      const server = yield* serveStateless(tools({
         count: Effect.andThen(
           Effect.forEach([1, 2, 3], (progress) => RequestContext.progress({ progress })),
           Effect.succeed(text("3"))
@@ -506,7 +506,7 @@ describe.concurrent("this library's servers", () => {
   it.live("without sessions interrupt the handler of a call whose caller is interrupted", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const server = yield* serveSessionless(tools({
+      const server = yield* serveStateless(tools({
         wait: Effect.suspend(() => {
           seen.push("started")
           return Effect.onInterrupt(Effect.never, () => Effect.sync(() => void seen.push("interrupted")))

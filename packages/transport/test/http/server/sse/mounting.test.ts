@@ -25,7 +25,7 @@ const backend = (
 
 const prefixed = (prefix: string, paths?: HttpSseServer.Paths) =>
   HttpRouter.use((router) =>
-    Layer.build(HttpSseServer.layer(paths)).pipe(
+    Layer.build(HttpSseServer.layer({ paths })).pipe(
       Effect.provideService(HttpRouter.HttpRouter, router.prefixed(prefix))
     )
   )
@@ -34,7 +34,7 @@ describe.concurrent("a server of HTTP+SSE in a backend", () => {
   it.live("[SSE-09] serves sessions of the same host as Streamable HTTP", () =>
     Effect.gen(function*() {
       const routes = Layer.mergeAll(
-        StreamableHttpServer.layer("/mcp"),
+        StreamableHttpServer.layer(),
         HttpSseServer.layer(),
         HttpRouter.add("GET", "/health", HttpServerResponse.text("healthy"))
       )
@@ -67,7 +67,7 @@ describe.concurrent("a server of HTTP+SSE in a backend", () => {
   it.live("names the endpoint with the values of path parameters", () =>
     Effect.gen(function*() {
       const paths = { stream: "/:tenant/old/sse", messages: "/:tenant/old/messages" } as const
-      const server = yield* serveWith(backend(HttpSseServer.layer(paths)), handlers)
+      const server = yield* serveWith(backend(HttpSseServer.layer({ paths })), handlers)
       const client = yield* connectSse(server, { path: "/acme/old/sse" })
       assert.match(client.endpoint, /^\/acme\/old\/messages\?sessionId=/)
       assert.property(yield* client.request("ping"), "result")

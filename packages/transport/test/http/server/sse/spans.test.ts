@@ -63,9 +63,14 @@ describe.concurrent("[SHS-23] spans show no session id", () => {
       assert.notInclude(attributes(), client.id)
     }))
 
-  it.live("of a backend to which `layerRedacted` is provided", () =>
+  it.live("of a backend to which `layerRedactedSessionParameter` is provided", () =>
     Effect.gen(function*() {
-      for (const [redacted, isShown] of [[HttpSseServer.layerRedacted, false], [Layer.empty, true]] as const) {
+      for (
+        const [redacted, isShown] of [[HttpSseServer.layerRedactedSessionParameter, false], [
+          Layer.empty,
+          true
+        ]] as const
+      ) {
         const { attributes, tracer } = recording()
         const backend = SessionHost.layerDrain.pipe(
           Layer.provideMerge(HttpRouter.serve(HttpSseServer.layer(), { disableLogger: true, disableListenLog: true })),

@@ -262,7 +262,7 @@ describe.concurrent("the shutdown of a server", () => {
       SessionHost.layerDrain.pipe(
         Layer.provideMerge(HttpRouter.serve(
           Layer.merge(
-            StreamableHttpServer.layer("/mcp"),
+            StreamableHttpServer.layer(),
             HttpRouter.add("GET", "/health", HttpServerResponse.text("healthy"))
           ),
           { disableLogger: true, disableListenLog: true }

@@ -21,7 +21,7 @@ const idOf = (response: ReceivedResponse) => String(response.headers["mcp-sessio
 const serveBehindProxy = (settings: Settings) =>
   serveWith(
     Layer.provideMerge(
-      HttpRouter.serve(StreamableHttpServer.layer("/mcp"), {
+      HttpRouter.serve(StreamableHttpServer.layer(), {
         disableLogger: true,
         disableListenLog: true,
         middleware: HttpMiddleware.xForwardedHeaders({ trustedProxies: () => true })

@@ -8,7 +8,7 @@ import { exchange, initialize, type ReceivedResponse, send } from "../../../supp
 import { post } from "../../../support/modernRequest.ts"
 import { until } from "../../../support/process.ts"
 import { text, tools } from "../../../support/server.ts"
-import { serveSessionless } from "../../../support/sessionlessServer.ts"
+import { serveStateless } from "../../../support/statelessServer.ts"
 
 const outcome = ({ messages: [message], status }: ReceivedResponse) => [status, message?.error?.code]
 
@@ -21,7 +21,7 @@ const reporting = Effect.gen(function*() {
 describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
   it.live("[SHE-32] serves requests of it and of other revisions at one endpoint, each by itself", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({ now: Effect.succeed(text("now")) }))
+      const server = yield* serveStateless(tools({ now: Effect.succeed(text("now")) }))
       const modern = yield* exchange(server, {
         ...post("tools/call", { name: "now" }),
         headers: { ...post("tools/call", { name: "now" }).headers, "mcp-session-id": "any", "last-event-id": "1" }
@@ -41,7 +41,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
   it.live("[SHE-12] [SHE-17] [SHE-18] [SHE-20] rejects headers that differ from the body or are missing with 400", () =>
     Effect.gen(function*() {
       const calls: Array<string> = []
-      const server = yield* serveSessionless(tools({ now: Effect.sync(() => (calls.push("now"), text("now"))) }))
+      const server = yield* serveStateless(tools({ now: Effect.sync(() => (calls.push("now"), text("now"))) }))
       const differing: ReadonlyArray<Readonly<Record<string, string | undefined>>> = [
         { "mcp-protocol-version": undefined },
         { "mcp-protocol-version": "2025-11-25" },
@@ -68,7 +68,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
 
   it.live("[VER-03] [VER-07] [SHE-13] [SHE-14] rejects metadata, revisions and methods with the error's status", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({}))
+      const server = yield* serveStateless(tools({}))
       const { headers } = post("tools/list")
       const bare = yield* exchange(server, { body: { jsonrpc: "2.0", id: 1, method: "tools/list" }, headers })
       assert.deepStrictEqual(outcome(bare), [400, -32602])
@@ -98,7 +98,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
   for (const responseMode of ["adaptive", "json", "stream"] as const) {
     it.live(`[VER-11] rejects a call that needs an undeclared capability with 400 (${responseMode})`, () =>
       Effect.gen(function*() {
-        const server = yield* serveSessionless(
+        const server = yield* serveStateless(
           tools({ needy, late: Effect.andThen(Effect.sleep("60 millis"), needy) }),
           { http: { responseMode, adaptiveTimeout: "10 millis" } }
         )
@@ -110,7 +110,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
 
   it.live("[SHE-03] asks in the result at the end of the stream, and sends no request", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(
+      const server = yield* serveStateless(
         tools({ ask: Effect.andThen(RequestContext.progress({ progress: 1 }), needy) })
       )
       const asked = yield* exchange(
@@ -138,7 +138,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
           yield* log({ level: "info", data: meta?.progressToken })
           return text("done")
         }))
-      const server = yield* serveSessionless(tools({ report }))
+      const server = yield* serveStateless(tools({ report }))
       const responses = yield* Effect.forEach(["a", "b"], (progressToken) =>
         exchange(
           server,
@@ -161,7 +161,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
 
   it.live("[MSG-03] [MSG-04] [MSG-17] rejects an id that is none, and a batch, with 400", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({}))
+      const server = yield* serveStateless(tools({}))
       const { body, headers } = post("tools/list")
       for (const id of [null, 1.5, {}, true]) {
         const rejected = yield* exchange(server, { body: { ...body, id }, headers })
@@ -172,7 +172,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
 
   it.live("[HTTP-07] accepts a notification with 202 and no body", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({}))
+      const server = yield* serveStateless(tools({}))
       const { headers } = post("notifications/cancelled")
       const accepted = yield* exchange(server, {
         body: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } },
@@ -190,7 +190,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
             ? Effect.succeed(text("Oslo"))
             : Effect.fail(McpError.headerMismatch("the header mcp-param-region is missing"))
       )
-      const server = yield* serveSessionless(tools({ region }))
+      const server = yield* serveStateless(tools({ region }))
       const call = (headers: Readonly<Record<string, string>>) =>
         Effect.map(exchange(server, post("tools/call", { name: "region" }, { headers })), outcome)
       assert.deepStrictEqual(yield* call({ "Mcp-Param-Region": "Oslo" }), [200, undefined])
@@ -200,7 +200,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
   for (const responseMode of ["adaptive", "stream"] as const) {
     it.live(`[SHE-04] [SHE-05] sends progress in a stream that ends with the reply (${responseMode})`, () =>
       Effect.gen(function*() {
-        const server = yield* serveSessionless(
+        const server = yield* serveStateless(
           tools({ report: reporting, late: Effect.as(Effect.sleep("60 millis"), text("late")) }),
           { http: { responseMode, adaptiveTimeout: "10 millis" } }
         )
@@ -227,7 +227,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const cancelled = yield* Deferred.make<void>()
-      const server = yield* serveSessionless(tools({
+      const server = yield* serveStateless(tools({
         wait: Effect.andThen(Deferred.succeed(started, undefined), Effect.never).pipe(
           Effect.onInterrupt(() => Deferred.succeed(cancelled, undefined))
         )
@@ -241,7 +241,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
   it.live("a stream of notifications is open until the client or the server ends it", () =>
     Effect.gen(function*() {
       const listeners = new Set<Listener.ListenerShape>()
-      const server = yield* serveSessionless({
+      const server = yield* serveStateless({
         "tools/list": () => Effect.succeed({ tools: [] }),
         "subscriptions/listen": Effect.fnUntraced(function*() {
           const listener = yield* Listener.Listener

@@ -8,7 +8,7 @@ import * as zlib from "node:zlib"
 import { connect, exchange, initialize, type ReceivedResponse, send } from "../../../support/httpClient.ts"
 import { until } from "../../../support/process.ts"
 import { serve, text, tools } from "../../../support/server.ts"
-import { serveSessionless } from "../../../support/sessionlessServer.ts"
+import { serveStateless } from "../../../support/statelessServer.ts"
 
 const ping = (id: string | number = 1) => ({ jsonrpc: "2.0", id, method: "ping" })
 
@@ -263,9 +263,9 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       ]
       const server = yield* serve(handlers)
       const client = yield* connect(server)
-      const sessionless = yield* serveSessionless(handlers)
+      const stateless = yield* serveStateless(handlers)
       for (const body of bodies) {
-        for (const response of [yield* client.exchange({ body }), yield* exchange(sessionless, { body })]) {
+        for (const response of [yield* client.exchange({ body }), yield* exchange(stateless, { body })]) {
           assertRejected(response, 400)
           assert.strictEqual(response.messages[0]?.error?.code, ErrorCode.InvalidRequest)
         }

@@ -168,7 +168,7 @@ describe("the server as a function on web standards", () => {
           )
           const host = Context.get(context, SessionHost.SessionHost)
           const handle = yield* Effect.provideContext(
-            StreamableHttpServer.make({ detachedRequestTimeout: "40 millis", writeTimeout: "40 millis" }),
+            StreamableHttpServer.makeHandler({ detachedRequestTimeout: "40 millis", writeTimeout: "40 millis" }),
             context
           )
           const handler = HttpEffect.toWebHandler(

@@ -2,7 +2,7 @@
 import { type CloseReason, JsonRpc, type Revision } from "@effect-mcp/protocol"
 import { SessionId } from "@effect-mcp/session/internal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
-import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import type * as StatelessServer from "@effect-mcp/session/StatelessServer"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -11,8 +11,8 @@ import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { onUndelivered } from "../ResponseDelivery.ts"
 import type { PostResponse } from "./PostResponse.ts"
-import type { SessionlessExchanges } from "./SessionlessExchanges.ts"
 import { idOf, type SessionLookup, unknownSession } from "./SessionLookup.ts"
+import type { StatelessPosts } from "./StatelessPosts.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -23,7 +23,7 @@ export const peerEnded: CloseReason.CloseReason = { _tag: "PeerEnded", exit: und
 export interface PostRouteDependencies {
   readonly host: SessionHost.SessionHostShape
   readonly lookup: SessionLookup
-  readonly exchanges: SessionlessExchanges
+  readonly exchanges: StatelessPosts
   readonly responses: PostResponse
   readonly revisions: ReadonlyArray<Revision.Revision>
   readonly maxInitializeBytes: number
@@ -72,7 +72,7 @@ export const make = (dependencies: PostRouteDependencies) => {
   const postWithoutSession = (
     received: Omit<HttpGuard.Post, "version">,
     message: JsonRpc.Classified,
-    era: SessionlessServer.Era
+    era: StatelessServer.Era
   ): Effect.Effect<Response, Response> =>
     Effect.flatMap(host.health, ({ draining, retryAfterMillis }) =>
       draining
@@ -109,7 +109,7 @@ export const make = (dependencies: PostRouteDependencies) => {
 
   return (received: Omit<HttpGuard.Post, "version">): Effect.Effect<Response, Response> => {
     const message = JsonRpc.classify(received.frame)
-    const era = host.sessionless.eraOf(message, received.request.headers)
+    const era = host.stateless.eraOf(message, received.request.headers)
     return era._tag === "Handshake"
       ? Effect.flatMapEager(
         HttpGuard.declaredVersion(received.request, revisions),

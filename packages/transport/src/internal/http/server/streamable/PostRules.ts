@@ -1,6 +1,6 @@
 /** The rules of the response to a POST, by the era of its message. */
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
-import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import type * as StatelessServer from "@effect-mcp/session/StatelessServer"
 
 /** The rules of one era. */
 export interface PostRules {
@@ -52,7 +52,7 @@ const modern: PostRules = {
 const rejected: PostRules = { ...modern, statusOf: () => 400 }
 
 /** Returns the rules for a message of an era. */
-export const of = ({ _tag }: SessionlessServer.Era): PostRules => {
+export const of = ({ _tag }: StatelessServer.Era): PostRules => {
   switch (_tag) {
     case "Handshake":
       return handshake

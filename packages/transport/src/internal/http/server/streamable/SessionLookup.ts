@@ -63,7 +63,7 @@ export class SessionLookup {
     return restored.pipe(
       Effect.map((outcome) => outcome._tag === "NotFound" ? undefined : outcome.hosted),
       Effect.catchTags({
-        HostFull: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(frame))),
+        HostFullError: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(frame))),
         TransportError: () => Effect.undefined,
         // The host has logged the cause.
         SessionStoreError: () =>

@@ -8,8 +8,8 @@ import * as HttpResponses from "../HttpResponses.ts"
 import * as GetRoute from "./GetRoute.ts"
 import type { PostResponse } from "./PostResponse.ts"
 import * as PostRoute from "./PostRoute.ts"
-import { SessionlessExchanges } from "./SessionlessExchanges.ts"
 import { SessionLookup } from "./SessionLookup.ts"
+import { StatelessPosts } from "./StatelessPosts.ts"
 import type { Options as ConnectionOptions } from "./StreamableHttpServerConnection.ts"
 
 /** Makes the handler of all requests to the sessions of a host. */
@@ -21,8 +21,8 @@ export const make = Effect.fnUntraced(function*(
   const host = yield* SessionHost.SessionHost
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const { maxInitializeBytes, store } = options
-  const { revisions } = host.sessionless
-  const exchanges = new SessionlessExchanges(host.sessionless, fork, options)
+  const { revisions } = host.stateless
+  const exchanges = new StatelessPosts(host.stateless, fork, options)
   yield* Effect.addFinalizer(() => exchanges.ended)
   const lookup = new SessionLookup(host, options)
   const post = PostRoute.make({

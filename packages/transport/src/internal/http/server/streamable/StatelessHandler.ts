@@ -1,16 +1,16 @@
 /** The handler of Streamable HTTP without sessions: each POST is served by itself. */
 import { JsonRpc, type Revision } from "@effect-mcp/protocol"
-import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import type * as StatelessServer from "@effect-mcp/session/StatelessServer"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { declaredVersion, type Handler, type HttpGuard, type Post, type Route } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import type { PostResponse } from "./PostResponse.ts"
-import * as SessionlessExchanges from "./SessionlessExchanges.ts"
+import * as StatelessPosts from "./StatelessPosts.ts"
 
 /** The settings of the handler. */
-export interface Options extends SessionlessExchanges.Options {
+export interface Options extends StatelessPosts.Options {
   /** The time that requests in flight have to finish after shutdown begins. */
   readonly gracefulMillis: number
 }
@@ -27,12 +27,12 @@ const undeclared: Revision.LegacyRevision = "2025-03-26"
 
 /** Makes the handler of all requests to a server without sessions. */
 export const make = Effect.fnUntraced(function*(
-  server: SessionlessServer.SessionlessServer,
+  server: StatelessServer.StatelessServer,
   guard: HttpGuard,
   responses: PostResponse,
   options: Options
 ): Effect.fn.Return<StatelessHandler> {
-  const exchanges = new SessionlessExchanges.SessionlessExchanges(
+  const exchanges = new StatelessPosts.StatelessPosts(
     server,
     Effect.runForkWith(yield* Effect.context<never>()),
     options

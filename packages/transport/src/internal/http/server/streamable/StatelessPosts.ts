@@ -2,7 +2,7 @@
 import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ParameterHeader } from "@effect-mcp/protocol/internal"
 import type { Principal } from "@effect-mcp/session/Principal"
-import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import type * as StatelessServer from "@effect-mcp/session/StatelessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -43,19 +43,19 @@ const expectsNoReply = (message: JsonRpc.Classified): boolean =>
 const isUnserializable = ({ reason }: TransportError): boolean => reason._tag === "Unserializable"
 
 /** The frame of a POST, as the server receives it. */
-class PostedFrame implements SessionlessServer.IncomingFrame {
+class PostedFrame implements StatelessServer.IncomingFrame {
   readonly revision: Revision.Revision
-  readonly era: SessionlessServer.Era
+  readonly era: StatelessServer.Era
   readonly principal: Principal | undefined
   readonly client: string | undefined
   readonly bytes: number | undefined
-  readonly notify: SessionlessServer.IncomingFrame["notify"]
+  readonly notify: StatelessServer.IncomingFrame["notify"]
   readonly #request: HttpServerRequest
 
   constructor(
     exchange: PostExchange,
     { bytes, principal, request }: Pick<Post, "bytes" | "principal" | "request">,
-    era: SessionlessServer.Era,
+    era: StatelessServer.Era,
     revision: Revision.Revision
   ) {
     this.revision = revision
@@ -68,24 +68,24 @@ class PostedFrame implements SessionlessServer.IncomingFrame {
   }
 
   /** A getter, because few handlers look. */
-  get parameterHeaders(): SessionlessServer.IncomingFrame["parameterHeaders"] {
+  get parameterHeaders(): StatelessServer.IncomingFrame["parameterHeaders"] {
     return this.era._tag === "Modern" ? ParameterHeader.from(this.#request.headers) : undefined
   }
 }
 
 /** The exchanges in flight. Each has a fiber of the server, so that a lost connection cancels nothing. */
-export class SessionlessExchanges implements Owner {
+export class StatelessPosts implements Owner {
   readonly mode: ResponseMode
   readonly detachedMillis: number
   readonly watchdog: StreamWatchdog
   readonly sendsPrimingEvents = false
-  readonly #server: SessionlessServer.SessionlessServer
+  readonly #server: StatelessServer.StatelessServer
   readonly #capacity: number
   readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly #fibers = new Map<PostExchange, Fiber.Fiber<void>>()
 
   constructor(
-    server: SessionlessServer.SessionlessServer,
+    server: StatelessServer.StatelessServer,
     fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
     options: Options
   ) {
@@ -101,7 +101,7 @@ export class SessionlessExchanges implements Owner {
   #post(
     { bytes, frame, principal, request }: Omit<Post, "version">,
     message: JsonRpc.Classified,
-    era: SessionlessServer.Era,
+    era: StatelessServer.Era,
     revision: Revision.Revision
   ): PostExchange {
     const exchange = new PostExchange(this, frame, PostRules.of(era))
@@ -124,7 +124,7 @@ export class SessionlessExchanges implements Owner {
   serve(
     received: Omit<Post, "version">,
     message: JsonRpc.Classified,
-    era: SessionlessServer.Era,
+    era: StatelessServer.Era,
     responses: PostResponse,
     revision: Revision.Revision = Revision.latest
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> {
@@ -171,7 +171,7 @@ export class SessionlessExchanges implements Owner {
 }
 
 /** Sends the reply, or an error if JSON cannot represent the reply; a client that left misses it. */
-const sendReply = (exchange: PostExchange, reply: SessionlessServer.Reply | undefined): Effect.Effect<void> => {
+const sendReply = (exchange: PostExchange, reply: StatelessServer.Reply | undefined): Effect.Effect<void> => {
   if (reply === undefined) return Effect.void
   const sent = Effect.suspend(() => exchange.write(reply, true))
   return Effect.ignore(

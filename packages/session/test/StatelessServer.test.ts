@@ -1,5 +1,5 @@
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
-import { RequestContext, SessionlessServer, TransportError } from "@effect-mcp/session"
+import { RequestContext, StatelessServer, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -11,10 +11,10 @@ const revision = Revision.latestLegacy
 
 const serving = Effect.fnUntraced(function*(
   byName: Parameters<typeof tools>[0],
-  options: Partial<SessionlessServer.Options> = {}
+  options: Partial<StatelessServer.Options> = {}
 ) {
   const record = recorder()
-  const server = yield* SessionlessServer.make(tools(byName), {
+  const server = yield* StatelessServer.make(tools(byName), {
     info,
     capabilities: { logging: {} },
     ...options,
@@ -23,10 +23,10 @@ const serving = Effect.fnUntraced(function*(
   return { server, record }
 })
 
-const code = (reply: SessionlessServer.Reply | undefined): number | undefined =>
+const code = (reply: StatelessServer.Reply | undefined): number | undefined =>
   reply === undefined || JsonRpc.isBatch(reply) ? undefined : codeOf(reply)
 
-describe("a SessionlessServer", () => {
+describe("a StatelessServer", () => {
   it.effect("[INIT-04] [INIT-05] answers initialize with the requested revision if it has it, or else its newest", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({}, { revisions: ["2024-11-05", "2025-06-18"] })
@@ -186,9 +186,9 @@ describe("a SessionlessServer", () => {
 
   describe("limits each client, so that others have room", () => {
     const sendMany = (
-      server: SessionlessServer.SessionlessServer,
+      server: StatelessServer.StatelessServer,
       count: number,
-      identity: Pick<SessionlessServer.IncomingFrame, "client" | "principal">
+      identity: Pick<StatelessServer.IncomingFrame, "client" | "principal">
     ) =>
       Effect.forEach(
         Array.from({ length: count }, (_, id) => id),
@@ -293,7 +293,7 @@ describe("a SessionlessServer", () => {
       const seen: Array<string> = []
       const record = recorder()
       const gate = yield* Deferred.make<void>()
-      const server = yield* SessionlessServer.make({
+      const server = yield* StatelessServer.make({
         "notifications/roots/list_changed": () =>
           Effect.andThen(Deferred.await(gate), Effect.sync(() => void seen.push("handled"))).pipe(
             Effect.onInterrupt(() => Effect.sync(() => void seen.push("interrupted")))
@@ -314,7 +314,7 @@ describe("a SessionlessServer", () => {
 
   it.effect("logs an exception of its observer, and continues", () =>
     Effect.gen(function*() {
-      const server = yield* SessionlessServer.make({}, {
+      const server = yield* StatelessServer.make({}, {
         info,
         observe: () => {
           throw new Error("broken")

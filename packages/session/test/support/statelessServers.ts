@@ -1,24 +1,24 @@
-/** The two servers without sessions: `ServerSession` with the option `sessionless`, and `SessionlessServer`. */
+/** The two servers without sessions: `ServerSession` with the option `stateless`, and `StatelessServer`. */
 import { JsonRpc, type Revision } from "@effect-mcp/protocol"
-import { type ServerSession, type SessionEvent, SessionlessServer } from "@effect-mcp/session"
+import { type ServerSession, type SessionEvent, StatelessServer } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { info, recorder, type ServerHandlers, settled, start, withRawClient } from "./sessions.ts"
 
 /** A server without sessions, and its events. */
-export interface Sessionless {
+export interface Stateless {
   /** Sends a frame, and returns all messages that the server sends because of it. */
   readonly send: (frame: unknown) => Effect.Effect<ReadonlyArray<JsonRpc.Message>, never, Scope.Scope>
   readonly events: ReadonlyArray<SessionEvent.SessionEvent>
 }
 
-type Options = Omit<Partial<ServerSession.Options>, "sessionless" | "observe">
+type Options = Omit<Partial<ServerSession.Options>, "stateless" | "observe">
 
 const asSession = Effect.fnUntraced(
   function*(handlers: ServerHandlers, revision: Revision.LegacyRevision, options: Options) {
-    const { link, raw, record } = yield* withRawClient({ handlers, server: { ...options, sessionless: { revision } } })
+    const { link, raw, record } = yield* withRawClient({ handlers, server: { ...options, stateless: { revision } } })
     yield* settled
-    const served: Sessionless = {
+    const served: Stateless = {
       send: (frame) => Effect.andThen(Effect.sync(() => link.deliver(frame)), Effect.andThen(settled, raw.pending)),
       events: record.events
     }
@@ -29,8 +29,8 @@ const asSession = Effect.fnUntraced(
 const byFrame = Effect.fnUntraced(
   function*(handlers: ServerHandlers, revision: Revision.LegacyRevision, options: Options) {
     const record = recorder()
-    const server = yield* SessionlessServer.make(handlers, { info, ...options, observe: record.observe })
-    const served: Sessionless = {
+    const server = yield* StatelessServer.make(handlers, { info, ...options, observe: record.observe })
+    const served: Stateless = {
       send: Effect.fnUntraced(function*(frame) {
         const messages: Array<JsonRpc.Message> = []
         const notify = (message: JsonRpc.Message) => Effect.sync(() => void messages.push(message))
@@ -48,5 +48,5 @@ const byFrame = Effect.fnUntraced(
 
 export const servers = [
   { server: "ServerSession", make: asSession },
-  { server: "SessionlessServer", make: byFrame }
+  { server: "StatelessServer", make: byFrame }
 ] as const

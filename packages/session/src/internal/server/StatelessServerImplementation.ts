@@ -19,13 +19,13 @@ import { FrameServer, type IncomingFrame, type Server } from "./FrameServer.ts"
 import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
-import type { Reply } from "./SessionlessReplies.ts"
+import type { Reply } from "./StatelessReplies.ts"
 
 /** The options of a server without sessions. */
 export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {}
 
 /** A server without sessions, ready to serve. */
-export interface SessionlessServer {
+export interface StatelessServer {
   /** The revisions of the server, newest first. The caller of `handle` rejects frames of other revisions. */
   readonly revisions: ReadonlyArray<Revision.Revision>
   /**
@@ -51,7 +51,7 @@ export interface SessionlessServer {
 export const make = (
   handlers: Handlers.Handlers<"client", unknown>,
   options: Options
-): Effect.Effect<SessionlessServer> =>
+): Effect.Effect<StatelessServer> =>
   Effect.contextWith((context: Context.Context<never>) =>
     Effect.map(Clock.Clock, (clock) => makeWith(handlers, options, context, clock))
   )
@@ -62,8 +62,8 @@ export const makeWith = (
   options: Options,
   context: Context.Context<never>,
   clock: Clock.Clock
-): SessionlessServer => {
-  const definition = ServerDefinition.makeSessionless(handlers, options, { isShared: true })
+): StatelessServer => {
+  const definition = ServerDefinition.makeStateless(handlers, options, { isShared: true })
   const { limits } = definition
   const budget = Context.get(context, MemoryBudget)
   const fork = Effect.runForkWith(context)

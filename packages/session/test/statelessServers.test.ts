@@ -1,4 +1,4 @@
-/** The common behaviour of `SessionlessServer` and of `ServerSession` with the option `sessionless`. */
+/** The common behaviour of `StatelessServer` and of `ServerSession` with the option `stateless`. */
 import { Content, ErrorCode, JsonRpc, McpError, Meta, MethodDefinition, Revision } from "@effect-mcp/protocol"
 import { Extension, RequestContext, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { servers } from "./support/sessionlessServers.ts"
 import { call, codeOf, initialize, initialized, names, text, tools, traced } from "./support/sessions.ts"
+import { servers } from "./support/statelessServers.ts"
 
 const batched: Revision.LegacyRevision = "2025-03-26"
 const token = { _meta: { progressToken: "t" } }

@@ -9,13 +9,13 @@ import * as Data from "effect/Data"
  *
  * @example
  * ```ts
- * import { InvalidOption, Limits } from "@effect-mcp/session"
+ * import { InvalidOptionError, Limits } from "@effect-mcp/session"
  *
  * const messageOf = () => {
  *   try {
  *     return Limits.make({ maxIncomingRequests: Number("many") })
  *   } catch (error) {
- *     return error instanceof InvalidOption.InvalidOption ? error.message : undefined
+ *     return error instanceof InvalidOptionError.InvalidOptionError ? error.message : undefined
  *   }
  * }
  *
@@ -25,7 +25,7 @@ import * as Data from "effect/Data"
  *
  * @category errors
  */
-export class InvalidOption extends Data.TaggedError("InvalidOption")<{
+export class InvalidOptionError extends Data.TaggedError("InvalidOptionError")<{
   /** The path of the option, such as `limits.maxIncomingRequests`. */
   readonly option: string
   /** The value of the option. */

@@ -8,7 +8,7 @@ import * as PermanentProblem from "./internal/PermanentProblem.ts"
 import * as PlainText from "./PlainText.ts"
 import * as ServerStatus from "./ServerStatus.ts"
 
-const correctOrWait = "correct the cause, or set waitFor to wait longer"
+const correctOrWait = "correct the cause, or set waitTimeout to wait longer"
 
 const adviceFor = (status: ServerStatus.ServerStatus): string =>
   status._tag === "Down" && status.problem._tag === "Stopped"
@@ -19,30 +19,30 @@ const adviceFor = (status: ServerStatus.ServerStatus): string =>
     ? "correct the cause"
     : status._tag === "Down" || (status._tag === "Connecting" && status.problem !== undefined)
     ? correctOrWait
-    : "set waitFor to wait longer"
+    : "set waitTimeout to wait longer"
 
 /**
  * The error of a call that found no session with its server. Nothing was sent. `waitedMillis` is the time that the call
- * waited for the server: less than its `waitFor` if the client does not connect again, or cannot connect before the
+ * waited for the server: less than its `waitTimeout` if the client does not connect again, or cannot connect before the
  * cause is corrected.
  *
  * @example
  * ```ts
- * import { ServerUnavailable } from "@effect-mcp/client"
+ * import { ServerUnavailableError } from "@effect-mcp/client"
  *
- * const error = new ServerUnavailable.ServerUnavailable({
+ * const error = new ServerUnavailableError.ServerUnavailableError({
  *   server: "files",
  *   status: { _tag: "Connecting", attempt: 3 },
  *   waitedMillis: 10_000
  * })
  *
  * export const advice = error.message.split("; ").slice(1)
- * // => ["the call waited 10000 ms", "set waitFor to wait longer"]
+ * // => ["the call waited 10000 ms", "set waitTimeout to wait longer"]
  * ```
  *
  * @category errors
  */
-export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{
+export class ServerUnavailableError extends Data.TaggedError("ServerUnavailableError")<{
   readonly server: string
   readonly status: ServerStatus.ServerStatus
   readonly waitedMillis: number

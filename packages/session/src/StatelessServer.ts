@@ -5,7 +5,7 @@
  * No session is opened for a frame, so a frame costs little. A handler can send notifications while its request is
  * served. A request of a handler to the client fails with `StatelessModeNotSupported`, because the response could reach
  * any process. Request ids and cancellations have an effect only within a frame, because the next frame may be from
- * another client. Over a connection with one client, use `ServerSession` with the option `sessionless`.
+ * another client. Over a connection with one client, use `ServerSession` with the option `stateless`.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import type * as Scope from "effect/Scope"
 import type * as Handlers from "./Handlers.ts"
 import type * as FrameServer from "./internal/server/FrameServer.ts"
 import type * as InboundEra from "./internal/server/InboundEra.ts"
-import * as SessionlessServerImplementation from "./internal/server/SessionlessServerImplementation.ts"
+import * as StatelessServerImplementation from "./internal/server/StatelessServerImplementation.ts"
 import type * as ServerSession from "./ServerSession.ts"
 
 /**
@@ -24,7 +24,7 @@ import type * as ServerSession from "./ServerSession.ts"
  *
  * @category models
  */
-export interface Options<R = never> extends Omit<ServerSession.Options<R>, "requireInitialized" | "sessionless"> {}
+export interface Options<R = never> extends Omit<ServerSession.Options<R>, "requireInitialized" | "stateless"> {}
 
 /**
  * The client and the circumstances of one frame.
@@ -54,7 +54,7 @@ export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
  *
  * @category models
  */
-export interface SessionlessServer extends SessionlessServerImplementation.SessionlessServer {}
+export interface StatelessServer extends StatelessServerImplementation.StatelessServer {}
 
 /**
  * Makes a server. Each request runs its handler with a `RequestContext` and a scope. The other services of the handlers
@@ -64,11 +64,11 @@ export interface SessionlessServer extends SessionlessServerImplementation.Sessi
  * @example
  * ```ts
  * import { Content, JsonRpc } from "@effect-mcp/protocol"
- * import { SessionlessServer } from "@effect-mcp/session"
+ * import { StatelessServer } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
  * export const reply = Effect.gen(function*() {
- *   const server = yield* SessionlessServer.make({
+ *   const server = yield* StatelessServer.make({
  *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
  *   }, { info: { name: "example", version: "1.0.0" } })
  *   return yield* server.handle(JsonRpc.request(1, "tools/call", { name: "answer" }), { revision: "2025-11-25" })
@@ -80,5 +80,5 @@ export interface SessionlessServer extends SessionlessServerImplementation.Sessi
 export const make = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
   handlers: H & Handlers.Only<H, "client">,
   options: Options<R>
-): Effect.Effect<SessionlessServer, never, Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>> =>
-  SessionlessServerImplementation.make(handlers, options)
+): Effect.Effect<StatelessServer, never, Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>> =>
+  StatelessServerImplementation.make(handlers, options)

@@ -1,6 +1,6 @@
 /** The subject for Streamable HTTP without sessions: the server handles the client's session as single requests. */
 import { LawServer } from "@effect-mcp/testing/laws"
-import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StatelessHttpServer, StreamableHttpClient } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -13,7 +13,7 @@ import { transportOf } from "./transportOf.ts"
 const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
   Effect.gen(function*() {
     const context = yield* Layer.build(Layer.fresh(
-      StreamableHttpServer.layerNodeSessionless(LawServer.make(), {
+      StatelessHttpServer.layerNode(LawServer.make(), {
         ...LawServer.options,
         limits: Hosted.limits,
         port,
@@ -43,8 +43,8 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
     }
   })
 
-export const sessionless: Subject = {
-  name: "http-sessionless",
+export const stateless: Subject = {
+  name: "http-stateless",
   weight: 10,
   concurrency: 6,
   start: start(),

@@ -30,13 +30,13 @@ const failed = (cause: unknown) => new TaskIds.TaskIdsError({ cause })
  * @example
  * ```ts
  * import { McpClient, McpTarget } from "@effect-mcp/client"
- * import * as KeyValueTaskIds from "@effect-mcp/client/KeyValueTaskIds"
+ * import * as TaskIdsKeyValue from "@effect-mcp/client/TaskIdsKeyValue"
  * import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
  * import * as NodePath from "@effect/platform-node/NodePath"
  * import * as KeyValueStore from "effect/persistence/KeyValueStore"
  * import * as Layer from "effect/Layer"
  *
- * const ids = KeyValueTaskIds.layer.pipe(
+ * const ids = TaskIdsKeyValue.layer.pipe(
  *   Layer.provide(KeyValueStore.layerFileSystem("tasks")),
  *   Layer.provide([NodeFileSystem.layer, NodePath.layer])
  * )

@@ -4,7 +4,7 @@
 import * as Data from "effect/Data"
 
 /**
- * The kinds of {@link UnsupportedSchema}.
+ * The kinds of {@link UnsupportedSchemaError}.
  *
  * - `UnknownDialect`: `$schema` names a dialect that the validator does not support (MSG-33).
  * - `UnresolvedReference`: a `$ref` has no target in the schema. Targets outside of the schema are never fetched
@@ -16,7 +16,7 @@ import * as Data from "effect/Data"
  *
  * @category models
  */
-export type UnsupportedSchemaReason =
+export type UnsupportedSchemaErrorReason =
   | { readonly _tag: "UnknownDialect"; readonly dialect: string; readonly supported: ReadonlyArray<string> }
   | { readonly _tag: "UnresolvedReference"; readonly reference: string }
   | { readonly _tag: "TooLarge"; readonly characters: number; readonly limit: number }
@@ -26,7 +26,7 @@ export type UnsupportedSchemaReason =
 /** Cuts a text of the peer to the length that an error shows. */
 const excerpt = (text: string): string => text.length > 200 ? `${text.slice(0, 200)}…` : text
 
-const describe = (reason: UnsupportedSchemaReason): string => {
+const describe = (reason: UnsupportedSchemaErrorReason): string => {
   switch (reason._tag) {
     case "UnknownDialect":
       return `the dialect ${JSON.stringify(excerpt(reason.dialect))} is not one of ${reason.supported.join(", ")}`
@@ -63,8 +63,8 @@ const describe = (reason: UnsupportedSchemaReason): string => {
  *
  * @category errors
  */
-export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
-  readonly reason: UnsupportedSchemaReason
+export class UnsupportedSchemaError extends Data.TaggedError("UnsupportedSchemaError")<{
+  readonly reason: UnsupportedSchemaErrorReason
   readonly rest?: (value: unknown) => string | undefined
 }> {
   override get message(): string {
@@ -73,20 +73,22 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
 }
 
 /**
- * Creates an {@link UnsupportedSchema} of this kind, with the check of the rest of the schema if there is one.
+ * Creates an {@link UnsupportedSchemaError} of this kind, with the check of the rest of the schema if there is one.
  *
  * @example
  * ```ts
- * import { type JsonSchemaValidator, UnsupportedSchema } from "@effect-mcp/session"
+ * import { type JsonSchemaValidator, UnsupportedSchemaError } from "@effect-mcp/session"
  * import * as Result from "effect/Result"
  *
  * // A validator for programs that trust no schemas: each call of a tool with an output schema fails.
  * export const refusing: JsonSchemaValidator.JsonSchemaValidatorShape = {
- *   compile: () => Result.fail(UnsupportedSchema.make({ _tag: "Rejected", problem: "schemas are not trusted here" }))
+ *   compile: () => Result.fail(UnsupportedSchemaError.make({ _tag: "Rejected", problem: "schemas are not trusted" }))
  * }
  * ```
  *
  * @category constructors
  */
-export const make = (reason: UnsupportedSchemaReason, rest?: UnsupportedSchema["rest"]): UnsupportedSchema =>
-  new UnsupportedSchema(rest === undefined ? { reason } : { reason, rest })
+export const make = (
+  reason: UnsupportedSchemaErrorReason,
+  rest?: UnsupportedSchemaError["rest"]
+): UnsupportedSchemaError => new UnsupportedSchemaError(rest === undefined ? { reason } : { reason, rest })

@@ -14,16 +14,16 @@ import * as Effect from "effect/Effect"
  *
  * @example
  * ```ts
- * import { CallbackContext } from "@effect-mcp/session"
+ * import { ClientRequestContext } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
  * // A client shows its user the name of the server that requests input (ELI-16).
- * export const serverName = Effect.map(CallbackContext.CallbackContext, (context) => context.profile.info.name)
+ * export const serverName = Effect.map(ClientRequestContext.ClientRequestContext, ({ profile }) => profile.info.name)
  * ```
  *
  * @category services
  */
-export class CallbackContext extends Context.Service<CallbackContext, {
+export class ClientRequestContext extends Context.Service<ClientRequestContext, {
   /** The id of the request. */
   readonly id: RequestId.RequestId
   /** The method of the request, such as `sampling/createMessage`. */
@@ -34,7 +34,7 @@ export class CallbackContext extends Context.Service<CallbackContext, {
   readonly profile: Profile.ServerProfile
   /** Reports a step of progress. It sends nothing if the server requested no progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
-}>()("@effect-mcp/session/CallbackContext") {}
+}>()("@effect-mcp/session/ClientRequestContext") {}
 
 /**
  * Reports a step of progress of the server's request (PRG-03, PRG-04). It sends nothing if the server requested no
@@ -43,16 +43,16 @@ export class CallbackContext extends Context.Service<CallbackContext, {
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
- * import { CallbackContext } from "@effect-mcp/session"
+ * import { ClientRequestContext } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
  * export const createMessage = Effect.gen(function*() {
- *   yield* CallbackContext.progress({ progress: 1, total: 2, message: "waiting for the user's consent" })
+ *   yield* ClientRequestContext.progress({ progress: 1, total: 2, message: "waiting for the user's consent" })
  *   return { role: "assistant", content: Content.text("42"), model: "example-1" } as const
  * })
  * ```
  *
  * @category accessors
  */
-export const progress = (step: Progress.Progress): Effect.Effect<void, never, CallbackContext> =>
-  Effect.flatMap(CallbackContext, (context) => context.progress(step))
+export const progress = (step: Progress.Progress): Effect.Effect<void, never, ClientRequestContext> =>
+  Effect.flatMap(ClientRequestContext, (context) => context.progress(step))

@@ -1,7 +1,7 @@
 /** The calculator's tools over HTTP without sessions, with the official clients. */
 import * as Tools from "@effect-mcp/examples/src/tools.ts"
 import { McpServer } from "@effect-mcp/server"
-import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StatelessHttpServer } from "@effect-mcp/transport"
 import { assert, describe, layer } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
@@ -20,9 +20,8 @@ const textContent = (text: string) => [{ type: "text", text }]
 describe("HTTP without sessions", () => {
   const server = Layer.provide(
     Layer.unwrap(Effect.map(
-      McpServer.sessionlessHandlers(Tools.layer),
-      (handlers) =>
-        StreamableHttpServer.layerNodeSessionless(handlers, { info: { name: "calculator", version: "0" }, port: 0 })
+      McpServer.makeStatelessHandlers(Tools.layer),
+      (handlers) => StatelessHttpServer.layerNode(handlers, { info: { name: "calculator", version: "0" }, port: 0 })
     )),
     Authentication.anonymous
   )

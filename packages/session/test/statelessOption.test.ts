@@ -1,36 +1,36 @@
-/** `ServerSession` with the option `sessionless`. `sessionlessServers.test.ts` tests it with `SessionlessServer`. */
+/** `ServerSession` with the option `stateless`. `statelessServers.test.ts` tests it with `StatelessServer`. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, RequestContext, type RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { call, initialize, initialized, names, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
 
-const sessionless = (
+const stateless = (
   handlers: Parameters<typeof tools>[0] = {},
   revision: Revision.LegacyRevision = Revision.latestLegacy
 ) =>
   withRawClient({
     handlers: tools(handlers),
-    server: { capabilities: { logging: {}, tools: { listChanged: true } }, sessionless: { revision } }
+    server: { capabilities: { logging: {}, tools: { listChanged: true } }, stateless: { revision } }
   })
 
 const notSupported = { _tag: "StatelessModeNotSupported" }
 
-describe("a ServerSession with the option sessionless", () => {
+describe("a ServerSession with the option stateless", () => {
   it.effect("serves any first message", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* sessionless({ x: Effect.succeed(text("x")) })
+      const { raw, session } = yield* stateless({ x: Effect.succeed(text("x")) })
       yield* raw.send(call("a", "x"))
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success("a", text("x")))
       yield* raw.send(JsonRpc.request(2, "ping", undefined))
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success(2, {}))
-      assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
+      assert.deepStrictEqual(yield* session.state, { _tag: "Stateless" })
     }))
 
   it.effect("has only the revision of its client", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
-      const { raw, session } = yield* sessionless({
+      const { raw, session } = yield* stateless({
         x: Effect.map(RequestContext.RequestContext, ({ profile }) => {
           seen.push(profile)
           return text("x")
@@ -50,7 +50,7 @@ describe("a ServerSession with the option sessionless", () => {
 
   it.effect("[INIT-04] [INIT-05] answers every initialize with its revision, and stores no client", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* sessionless({}, "2025-06-18")
+      const { raw, session } = yield* stateless({}, "2025-06-18")
       for (const requested of ["2024-11-05", "2025-06-18", "2025-11-25", "1999-01-01"]) {
         yield* raw.send(initialize(requested))
         const answer = yield* raw.response
@@ -63,7 +63,7 @@ describe("a ServerSession with the option sessionless", () => {
         yield* raw.send(initialized)
       }
       assert.deepStrictEqual(yield* session.profile, { revision: "2025-06-18", capabilities: {}, info: undefined })
-      assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
+      assert.deepStrictEqual(yield* session.state, { _tag: "Stateless" })
     }))
 
   it.effect("stores no client of an initialize, and passes no profile to its transport", () =>
@@ -77,7 +77,7 @@ describe("a ServerSession with the option sessionless", () => {
             return text("x")
           })
         }),
-        server: { sessionless: { revision: "2025-06-18" } },
+        server: { stateless: { revision: "2025-06-18" } },
         pair: Effect.map(MemoryTransport.make(), (pair) => ({
           ...pair,
           server: {
@@ -98,7 +98,7 @@ describe("a ServerSession with the option sessionless", () => {
 
   it.effect("sends no request, ping included: each fails with StatelessModeNotSupported", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* sessionless()
+      const { raw, session } = yield* stateless()
       yield* settled
       const message = { role: "user" as const, content: { type: "text" as const, text: "hi" } }
       const unmatchedResult = {
@@ -125,7 +125,7 @@ describe("a ServerSession with the option sessionless", () => {
 
   it.effect("sends notifications", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* sessionless()
+      const { raw, session } = yield* stateless()
       yield* settled
       yield* session.toolListChanged
       assert.deepStrictEqual(names(yield* raw.pending), ["notifications/tools/list_changed"])
@@ -133,7 +133,7 @@ describe("a ServerSession with the option sessionless", () => {
 
   it.effect("closes like a session, and interrupts its handlers", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* sessionless({ wait: Effect.never })
+      const { raw, session } = yield* stateless({ wait: Effect.never })
       yield* raw.send(call(1, "wait"))
       yield* settled
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })

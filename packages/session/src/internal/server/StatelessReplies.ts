@@ -13,19 +13,19 @@ import * as Weight from "../engine/Weight.ts"
 export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response> | undefined
 
 /** The bounds of collected replies. */
-export interface SessionlessRepliesDependencies {
+export interface StatelessRepliesDependencies {
   readonly limits: Pick<Limits, "maxOutgoingBytes">
   readonly budget: MemoryBudget.MemoryBudget
 }
 
 /** Collects the replies to one frame, and calls `done` in the step in which the last reply is decided. */
-export class SessionlessReplies implements ReplySink {
-  readonly #dependencies: SessionlessRepliesDependencies
+export class StatelessReplies implements ReplySink {
+  readonly #dependencies: StatelessRepliesDependencies
   readonly #done: (reply: Reply) => void
   /** The memory account of the replies that wait for the rest of their batch. */
   #account: MemoryBudget.Account | undefined
 
-  constructor(dependencies: SessionlessRepliesDependencies, done: (reply: Reply) => void) {
+  constructor(dependencies: StatelessRepliesDependencies, done: (reply: Reply) => void) {
     this.#dependencies = dependencies
     this.#done = done
   }

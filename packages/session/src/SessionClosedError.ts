@@ -15,13 +15,13 @@ import * as Data from "effect/Data"
  * export const clientName = (session: ServerSession.ServerSessionShape) =>
  *   session.profile.pipe(
  *     Effect.map(({ info }) => info?.name),
- *     Effect.catchTag("SessionClosed", ({ reason }) => Effect.succeed(`no client: ${reason._tag}`))
+ *     Effect.catchTag("SessionClosedError", ({ reason }) => Effect.succeed(`no client: ${reason._tag}`))
  *   )
  * ```
  *
  * @category errors
  */
-export class SessionClosed extends Data.TaggedError("SessionClosed")<{
+export class SessionClosedError extends Data.TaggedError("SessionClosedError")<{
   readonly reason: CloseReason.CloseReason
 }> {
   override get message(): string {

@@ -1,6 +1,6 @@
 /** A server of Streamable HTTP without sessions on a real socket. */
-import type { SessionEvent, SessionlessServer } from "@effect-mcp/session"
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import type { SessionEvent, StatelessServer } from "@effect-mcp/session"
+import { StatelessHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,26 +14,26 @@ import * as Scope from "effect/Scope"
 import { createServer } from "node:http"
 import { collectLogs, info, type ServerHandlers, services, type Settings } from "./server.ts"
 
-export interface SessionlessSettings extends Pick<Settings, "authentication" | "http"> {
-  readonly server?: Partial<SessionlessServer.Options>
+export interface StatelessSettings extends Pick<Settings, "authentication" | "http"> {
+  readonly server?: Partial<StatelessServer.Options>
 }
 
 /** A server that runs, as a test observes it. */
-export interface SessionlessServed {
+export interface StatelessServed {
   readonly port: number
   readonly events: ReadonlyArray<SessionEvent.SessionEvent>
   readonly logs: ReadonlyArray<string>
   readonly stop: Effect.Effect<void>
 }
 
-const onItsOwn = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
-  StreamableHttpServer.layerNodeSessionless(handlers, { port: 0, ...options })
+const onItsOwn = (handlers: ServerHandlers, options: StatelessHttpServer.Options) =>
+  StatelessHttpServer.layerNode(handlers, { port: 0, ...options })
 
-const inBackend = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
+const inBackend = (handlers: ServerHandlers, options: StatelessHttpServer.Options) =>
   HttpRouter.serve(
     Layer.merge(
       HttpRouter.add("GET", "/health", HttpServerResponse.text("fine")),
-      StreamableHttpServer.layerSessionless("/mcp", handlers, options)
+      StatelessHttpServer.layer(handlers, options)
     ),
     { disableLogger: true, disableListenLog: true }
   ).pipe(
@@ -45,8 +45,8 @@ const inBackend = (handlers: ServerHandlers, options: StreamableHttpServer.Sessi
     )
   )
 
-const behindProxy = (handlers: ServerHandlers, options: StreamableHttpServer.SessionlessOptions) =>
-  HttpRouter.serve(StreamableHttpServer.layerSessionless("/mcp", handlers, options), {
+const behindProxy = (handlers: ServerHandlers, options: StatelessHttpServer.Options) =>
+  HttpRouter.serve(StatelessHttpServer.layer(handlers, options), {
     disableLogger: true,
     disableListenLog: true,
     middleware: HttpMiddleware.xForwardedHeaders({ trustedProxies: () => true })
@@ -57,11 +57,11 @@ const behindProxy = (handlers: ServerHandlers, options: StreamableHttpServer.Ses
 const places = { "on its own": onItsOwn, "in a backend": inBackend, "behind a proxy": behindProxy }
 
 /** Runs the server until the scope closes, or until it is stopped. */
-export const serveSessionless = Effect.fnUntraced(function*(
+export const serveStateless = Effect.fnUntraced(function*(
   handlers: ServerHandlers,
-  settings: SessionlessSettings = {},
+  settings: StatelessSettings = {},
   place: keyof typeof places = "on its own"
-): Effect.fn.Return<SessionlessServed, never, Scope.Scope> {
+): Effect.fn.Return<StatelessServed, never, Scope.Scope> {
   const events: Array<SessionEvent.SessionEvent> = []
   const logs: Array<string> = []
   const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))

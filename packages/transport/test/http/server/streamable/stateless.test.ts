@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import { exchange, initialize, type ReceivedResponse, send } from "../../../support/httpClient.ts"
 import { until } from "../../../support/process.ts"
 import { text, tools } from "../../../support/server.ts"
-import { serveSessionless } from "../../../support/sessionlessServer.ts"
+import { serveStateless } from "../../../support/statelessServer.ts"
 
 const ping = (id: string | number = 1) => ({ jsonrpc: "2.0", id, method: "ping" })
 
@@ -38,7 +38,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
   for (const revision of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
     it.live(`[HTTP-01] [INIT-04] [HTTP-09] serves each request by itself, and issues no session id (${revision})`, () =>
       Effect.gen(function*() {
-        const server = yield* serveSessionless(tools({ now: Effect.succeed(text("now")) }))
+        const server = yield* serveStateless(tools({ now: Effect.succeed(text("now")) }))
         const headers = { "mcp-protocol-version": revision }
         // In any order, repeatedly.
         for (let time = 0; time < 2; time++) {
@@ -64,7 +64,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
       const handled: Array<string> = []
-      const server = yield* serveSessionless({
+      const server = yield* serveStateless({
         "notifications/roots/list_changed": () =>
           Effect.andThen(Deferred.await(gate), Effect.sync(() => void handled.push("handled")))
       })
@@ -85,7 +85,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
 
   it.live("[SHS-13] [SHS-28] answers GET, DELETE and every other method than POST with 405", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless({})
+      const server = yield* serveStateless({})
       for (const method of ["GET", "DELETE", "PUT", "OPTIONS"]) {
         const response = yield* exchange(server, { method, headers: { "mcp-session-id": "any" } })
         assert.deepStrictEqual([response.status, response.headers.allow], [405, "POST"], method)
@@ -103,7 +103,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
 
   it.live("[SHS-29] [MSG-15] serves a request without a revision with 2025-03-26", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({ sum: Effect.succeed(structured) }))
+      const server = yield* serveStateless(tools({ sum: Effect.succeed(structured) }))
       const withoutRevision = yield* exchange(server, { body: call(1, "sum") })
       // A revision without structured content has it as text.
       assert.deepStrictEqual(withoutRevision.messages[0]?.result, {
@@ -127,7 +127,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
 
   it.live("[HTTP-15] [MSG-17] rejects a revision that it does not serve, and a batch of a later revision", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless({}, { server: { revisions: ["2025-06-18", "2025-11-25"] } })
+      const server = yield* serveStateless({}, { server: { revisions: ["2025-06-18", "2025-11-25"] } })
       const rejected = [
         { body: ping() },
         { body: ping(), headers: { "mcp-protocol-version": "2025-03-26" } },
@@ -150,7 +150,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       const handlers = tools({ now: Effect.succeed(text("now")), report: reporting })
       const seen: Array<unknown> = []
       for (const responseMode of ["adaptive", "json", "stream"] as const) {
-        const server = yield* serveSessionless(handlers, { http: { responseMode } })
+        const server = yield* serveStateless(handlers, { http: { responseMode } })
         for (const tool of ["now", "report"]) {
           const answered = yield* exchange(server, { body: call(1, tool), headers: newest })
           assert.isTrue(answered.ended)
@@ -173,7 +173,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
   it.live("[HTTP-09] responds with a stream after adaptiveTimeout", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
-      const server = yield* serveSessionless(
+      const server = yield* serveStateless(
         tools({ wait: Effect.as(Deferred.await(gate), text("done")) }),
         { http: { adaptiveTimeout: 10 } }
       )
@@ -187,7 +187,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
 
   it.live("fails requests to its client with StatelessModeNotSupported", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({
+      const server = yield* serveStateless(tools({
         listRoots: Effect.map(Effect.flip(RequestContext.listRoots()), (error) => text(error.reason._tag)).pipe(
           Effect.orDie
         )
@@ -212,8 +212,8 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         finish: work(Deferred.await(gate), "finish"),
         hang: work(Effect.andThen(RequestContext.log({ level: "info", data: 1 }), Effect.never), "hang")
       })
-      const server = yield* serveSessionless(handlers, { http: { detachedRequestTimeout: 300 } })
-      const withDefaults = yield* serveSessionless(handlers)
+      const server = yield* serveStateless(handlers, { http: { detachedRequestTimeout: 300 } })
+      const withDefaults = yield* serveStateless(handlers)
       const lost = yield* send(withDefaults, { body: call(1, "finish") })
       const hanging = yield* send(server, { body: call(1, "hang") })
       yield* hanging.awaitHeaders
@@ -232,7 +232,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
       const started: Array<string> = []
-      const server = yield* serveSessionless(
+      const server = yield* serveStateless(
         tools({
           wait: Effect.sync(() => void started.push("started")).pipe(
             Effect.andThen(Deferred.await(gate)),
@@ -271,7 +271,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
 
   it.live("responds with an internal error if JSON cannot represent a reply", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(tools({
+      const server = yield* serveStateless(tools({
         big: Effect.succeed({ content: [], structuredContent: { sum: 42n } }),
         reports: Effect.andThen(reporting, Effect.succeed({ content: [], structuredContent: { sum: 42n } }))
       }))
@@ -284,7 +284,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
 
   it.live("[HTTP-11] [HTTP-12] [HTTP-14] checks requests as with sessions, and forwards the principal", () =>
     Effect.gen(function*() {
-      const server = yield* serveSessionless(
+      const server = yield* serveStateless(
         tools({
           who: Effect.map(RequestContext.RequestContext, ({ principal }) => text(principal?.id ?? "anonymous"))
         }),
@@ -323,7 +323,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
         const gate = yield* Deferred.make<void>()
         const seen: Array<string> = []
         const note = (event: string) => Effect.sync(() => void seen.push(event))
-        const server = yield* serveSessionless(
+        const server = yield* serveStateless(
           tools({
             finish: Effect.andThen(note("started"), Effect.as(Deferred.await(gate), text("done"))),
             hang: Effect.andThen(note("started"), Effect.never).pipe(Effect.onInterrupt(() => note("interrupted"))),
