@@ -97,24 +97,24 @@ export const makeWith = (
   const end = () => {
     if (--inFlight === 0) Latch.openUnsafe(idle)
   }
-  /** Serves a frame. The exchange is stored before its messages are read, so that an interruption can end it. */
-  const serve = (frame: unknown, from: IncomingFrame, started: { exchange?: FrameServer }) =>
+  /** Serves a frame. Its server is stored before its messages are read, so that an interruption can end it. */
+  const serve = (frame: unknown, from: IncomingFrame, started: { server?: FrameServer }) =>
     Effect.suspend(() => {
       let resume: ((reply: Reply) => void) | undefined
       let decided: Exit.Exit<Reply> | undefined
-      const exchange = new FrameServer(server, from, (reply) => {
+      const ofFrame = new FrameServer(server, from, (reply) => {
         decided = Exit.succeed(reply)
         resume?.(reply)
       })
-      started.exchange = exchange
+      started.server = ofFrame
       begin()
-      exchange.start(frame)
+      ofFrame.start(frame)
       // Most handlers are done at once, and have sent nothing.
-      if (decided !== undefined && exchange.isSettled) return decided
+      if (decided !== undefined && ofFrame.isSettled) return decided
       const deciding = decided ?? Effect.callback<Reply>((done) => {
         resume = (reply) => done(Exit.succeed(reply))
       })
-      return Effect.flatMap(deciding, (reply) => Effect.as(exchange.settled, reply))
+      return Effect.flatMap(deciding, (reply) => Effect.as(ofFrame.settled, reply))
     })
   return {
     revisions: definition.description.supported,
@@ -128,11 +128,11 @@ export const makeWith = (
     }),
     handle: (frame, from) =>
       Effect.suspend(() => {
-        const started: { exchange?: FrameServer } = {}
+        const started: { server?: FrameServer } = {}
         return Effect.onExitPrimitive(serve(frame, from, started), (exit) => {
-          const { exchange } = started
-          if (exchange === undefined) return undefined
-          if (Exit.isFailure(exit)) return Effect.ensuring(exchange.interrupted, Effect.sync(end))
+          const { server: ofFrame } = started
+          if (ofFrame === undefined) return undefined
+          if (Exit.isFailure(exit)) return Effect.ensuring(ofFrame.interrupted, Effect.sync(end))
           end()
           return undefined
         })

@@ -23,7 +23,7 @@ export const peerEnded: CloseReason.CloseReason = { _tag: "PeerEnded", exit: und
 export interface PostRouteDependencies {
   readonly host: SessionHost.SessionHostShape
   readonly lookup: SessionLookup
-  readonly exchanges: StatelessPosts
+  readonly posts: StatelessPosts
   readonly responses: PostResponse
   readonly revisions: ReadonlyArray<Revision.Revision>
   readonly maxInitializeBytes: number
@@ -34,7 +34,7 @@ export interface PostRouteDependencies {
 
 /** Makes the route. */
 export const make = (dependencies: PostRouteDependencies) => {
-  const { exchanges, fork, host, isStored, lookup, maxInitializeBytes, responses, revisions } = dependencies
+  const { fork, host, isStored, lookup, maxInitializeBytes, posts, responses, revisions } = dependencies
 
   /** Opens a session with this `initialize` request. */
   const open = ({ bytes, principal, request }: HttpGuard.Post, initialize: JsonRpc.Request): Effect.Effect<Response> =>
@@ -77,7 +77,7 @@ export const make = (dependencies: PostRouteDependencies) => {
     Effect.flatMap(host.health, ({ draining, retryAfterMillis }) =>
       draining
         ? Effect.fail(HttpResponses.shuttingDown(retryAfterMillis, idOf(received.frame)))
-        : exchanges.serve(received, message, era, responses))
+        : posts.serve(received, message, era, responses))
 
   /** Serves a message of a session, or opens one. */
   const postInSession = (

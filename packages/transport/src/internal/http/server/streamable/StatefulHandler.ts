@@ -22,13 +22,13 @@ export const make = Effect.fnUntraced(function*(
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const { maxInitializeBytes, store } = options
   const { revisions } = host.stateless
-  const exchanges = new StatelessPosts(host.stateless, fork, options)
-  yield* Effect.addFinalizer(() => exchanges.ended)
+  const posts = new StatelessPosts(host.stateless, fork, options)
+  yield* Effect.addFinalizer(() => posts.ended)
   const lookup = new SessionLookup(host, options)
   const post = PostRoute.make({
     host,
     lookup,
-    exchanges,
+    posts,
     responses,
     revisions,
     maxInitializeBytes,

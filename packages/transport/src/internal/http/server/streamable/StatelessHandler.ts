@@ -32,7 +32,7 @@ export const make = Effect.fnUntraced(function*(
   responses: PostResponse,
   options: Options
 ): Effect.fn.Return<StatelessHandler> {
-  const exchanges = new StatelessPosts.StatelessPosts(
+  const posts = new StatelessPosts.StatelessPosts(
     server,
     Effect.runForkWith(yield* Effect.context<never>()),
     options
@@ -67,9 +67,9 @@ export const make = Effect.fnUntraced(function*(
     return era._tag === "Handshake"
       ? Effect.flatMapEager(
         legacyRevisionOf(received.request, message),
-        (revision) => exchanges.serve(received, message, era, responses, revision)
+        (revision) => posts.serve(received, message, era, responses, revision)
       )
-      : exchanges.serve(received, message, era, responses)
+      : posts.serve(received, message, era, responses)
   }
 
   return {
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function*(
     ),
     drain: Effect.suspend(() => {
       isDraining = true
-      return Effect.andThen(server.drain, exchanges.ended)
+      return Effect.andThen(server.drain, posts.ended)
     })
   }
 })
