@@ -2,6 +2,7 @@
  * The outcome of a run of Vitest, which a reporter in the child process writes to a file.
  */
 import * as fs from "node:fs"
+import { inspect } from "node:util"
 import type { Reporter, TestModule } from "vitest/node"
 
 /** The outcome of one test. */
@@ -27,11 +28,14 @@ export const outcomeVariable = "REQUIREMENTS_OUTCOME"
 /** The environment variable that holds the time limit of a test, in milliseconds. */
 export const timeoutVariable = "REQUIREMENTS_TIMEOUT"
 
-/** Returns the first line of an error. A failed Effect can have an error without a message, despite the type. */
+/**
+ * Returns the first line of an error. A failed Effect can have an error without a message, despite the type, and with
+ * members that lead back to it, which is why it is not written as JSON.
+ */
 const firstLine = (errors: ReadonlyArray<{ readonly message?: string }> | undefined): string => {
   const [error] = errors ?? []
   if (error === undefined) return ""
-  return (error.message ?? JSON.stringify(error)).trim().split("\n")[0] ?? ""
+  return (error.message ?? inspect(error, { depth: 1, breakLength: Number.POSITIVE_INFINITY })).trim().split("\n")[0] ?? ""
 }
 
 /**
