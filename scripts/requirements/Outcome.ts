@@ -35,7 +35,8 @@ export const timeoutVariable = "REQUIREMENTS_TIMEOUT"
 const firstLine = (errors: ReadonlyArray<{ readonly message?: string }> | undefined): string => {
   const [error] = errors ?? []
   if (error === undefined) return ""
-  return (error.message ?? inspect(error, { depth: 1, breakLength: Number.POSITIVE_INFINITY })).trim().split("\n")[0] ?? ""
+  return (error.message ?? inspect(error, { depth: 1, breakLength: Number.POSITIVE_INFINITY })).trim().split("\n")[0] ??
+    ""
 }
 
 /**
