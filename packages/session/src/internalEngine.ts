@@ -4,7 +4,6 @@
  */
 export type { CallTaskRequests } from "./internal/client/CallTaskRequests.ts"
 export type { AskedSession, GatedClientTasks } from "./internal/client/ClientTaskGate.ts"
-export * as ListReading from "./internal/client/ListReading.ts"
 export * as Paging from "./internal/client/Paging.ts"
 export * as TaskPolling from "./internal/client/TaskPolling.ts"
 export type { TaskResults } from "./internal/client/TaskResults.ts"
@@ -22,7 +21,6 @@ export * as ResendPolicy from "./internal/engine/ResendPolicy.ts"
 export * as SemanticChecks from "./internal/engine/SemanticChecks.ts"
 export * as TaskRequests from "./internal/engine/TaskRequests.ts"
 export { validate } from "./internal/engine/validation.ts"
-export * as ForwardedContext from "./internal/server/ForwardedContext.ts"
 export type { AnsweredQuestion } from "./internal/server/replay/QuestionJournal.ts"
 export type {
   BecomingRun,

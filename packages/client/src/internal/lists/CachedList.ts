@@ -2,7 +2,6 @@
 
 import { ErrorCode } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import { ListReading } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -11,6 +10,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import type { ServerUnavailableError } from "../../ServerUnavailableError.ts"
+import * as ListReading from "./ListReading.ts"
 
 type Session = ClientSession.ClientSessionShape
 

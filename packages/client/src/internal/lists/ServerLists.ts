@@ -2,7 +2,6 @@
 
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import type { ListReading } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -10,6 +9,7 @@ import * as PlainText from "../../PlainText.ts"
 import * as CachedList from "./CachedList.ts"
 import { LatestByKey } from "./LatestByKey.ts"
 import * as ListChanges from "./ListChanges.ts"
+import type * as ListReading from "./ListReading.ts"
 
 type Session = ClientSession.ClientSessionShape
 

@@ -1,7 +1,6 @@
 /** The sessions with one server, one after the other: their supervisor, board, lists and watched resources. */
 
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import type { ListReading } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as SessionEvent from "@effect-mcp/session/SessionEvent"
 import * as Duration from "effect/Duration"
@@ -13,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import type * as McpCall from "../../McpCall.ts"
 import type { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import * as ListChanges from "../lists/ListChanges.ts"
+import type * as ListReading from "../lists/ListReading.ts"
 import { ServerLists } from "../lists/ServerLists.ts"
 import * as Calls from "./Calls.ts"
 import { CallsInFlight } from "./CallsInFlight.ts"

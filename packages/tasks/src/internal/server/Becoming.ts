@@ -1,7 +1,7 @@
 /** A call that may become a task while its handler runs, in the revision in which the server decides. */
 
 import type { JsonRpc, McpError } from "@effect-mcp/protocol"
-import { type BecomingRun, type Beginning, ForwardedContext, type TaskServer } from "@effect-mcp/session/internalEngine"
+import type { BecomingRun, Beginning, TaskServer } from "@effect-mcp/session/internalEngine"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -13,6 +13,7 @@ import * as Semaphore from "effect/Semaphore"
 import type * as StoredTask from "../../StoredTask.ts"
 import * as TaskState from "../runs/TaskState.ts"
 import { trust } from "../trust.ts"
+import * as ForwardedContext from "./ForwardedContext.ts"
 import * as ResumedCall from "./ResumedCall.ts"
 import { TaskContext } from "./TaskContext.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"

@@ -1,9 +1,9 @@
 /** Reads of lists with bounds. A server decides how many pages a list has, and how much is in them. */
+import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type * as RequestError from "../../RequestError.ts"
 
 /** The bounds of one list. */
 export interface Bounds {

@@ -1,7 +1,7 @@
 /** A context that passes everything on to another one. */
 
+import type { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
-import type { RequestContext } from "../../RequestContext.ts"
 import { trust } from "../trust.ts"
 
 type Service = RequestContext["Service"]

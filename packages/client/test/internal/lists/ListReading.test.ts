@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as ListReading from "../../../src/internal/client/ListReading.ts"
+import * as ListReading from "../../../src/internal/lists/ListReading.ts"
 
 const bounds = { maxMembers: 3, maxCharacters: 1_000, listTimeout: "1 minute" } as const
 
