@@ -117,7 +117,8 @@ const httpClients = [
 
 const httpServers = [
   `${transport}/internal/http/server/*`,
-  ...["Authentication", "HttpServerOptions", "HttpSseServer", "StatelessHttpServer", "StreamableHttpServer"].map((name) =>
+  `${transport}/Authentication.ts`,
+  ...["HttpServerOptions", "HttpSseServer", "StatelessHttpServer", "StreamableHttpServer"].map((name) =>
     `${transport}/${name}.ts`
   )
 ]
