@@ -22,13 +22,14 @@ import { everything, type Subscriptions } from "./Subscriptions.ts"
 import { validate } from "./validation.ts"
 import * as Weight from "./Weight.ts"
 
-/** The session, or the stateless exchange, that receives the frames. */
+/** The session that receives the frames, or the server of one frame without a session. */
 export interface InboundRuntime
   extends RequestRuntime, ResponseMatcher.ResponseRuntime, ProgressMatcher.ProgressRuntime
 {
   readonly role: MethodDefinition.Role
   state(): { readonly _tag: string }
-  readonly exchanges: Pick<PendingRequests, "classify" | "find" | "followed">
+  /** The pending requests of this side. Absent without a session. */
+  readonly exchanges?: Pick<PendingRequests, "classify" | "find" | "followed">
   readonly limits: Limits
   readonly replies: ReplySink & {
     /** Ends a message of this origin, whose frame is rejected without a reply. */

@@ -8,9 +8,10 @@ import type { Progress } from "@effect-mcp/protocol"
 import type { ProgressDropReason, SessionEvent } from "../../SessionEvent.ts"
 import type { Exchange, PendingRequests } from "./PendingRequests.ts"
 
-/** The session that sent the requests, or the stateless exchange, which sends none. */
+/** The session that sent the requests, or the frame without a session, which sends none. */
 export interface ProgressRuntime {
-  readonly exchanges: Pick<PendingRequests, "find" | "followed">
+  /** The pending requests of this side. Absent without a session. */
+  readonly exchanges?: Pick<PendingRequests, "find" | "followed">
   readonly timer: { now(): number }
   emit(event: SessionEvent): void
 }
@@ -22,11 +23,11 @@ export const match = (
   bytes: number | undefined
 ): void => {
   const { progressToken } = params
-  const exchange = runtime.exchanges.find(progressToken)
+  const exchange = runtime.exchanges?.find(progressToken)
   const dropped = (reason: ProgressDropReason) =>
     runtime.emit({ _tag: "ProgressDropped", method: exchange?.method, progressToken, reason })
   if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
-    const taken = runtime.exchanges.followed(progressToken)?.offer(params, bytes) ?? "UnknownToken"
+    const taken = runtime.exchanges?.followed(progressToken)?.offer(params, bytes) ?? "UnknownToken"
     return taken === "Taken" ? undefined : dropped(taken)
   }
   const taken = exchange.progress.offer(params, bytes)

@@ -8,9 +8,10 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import * as PendingRequests from "./PendingRequests.ts"
 import type { RateLimit } from "./RateLimit.ts"
 
-/** The session that sent the requests, or the stateless exchange, which sends none. */
+/** The session that sent the requests, or the frame without a session, which sends none. */
 export interface ResponseRuntime {
-  readonly exchanges: Pick<PendingRequests.PendingRequests, "find" | "classify">
+  /** The pending requests of this side. Absent without a session. */
+  readonly exchanges?: Pick<PendingRequests.PendingRequests, "find" | "classify">
   readonly timer: { now(): number }
   /** Bounds the warnings about responses that match no request. */
   readonly unmatchedWarnings: RateLimit
@@ -53,6 +54,7 @@ const requestOf = (
   { exchanges }: Pick<ResponseRuntime, "exchanges">,
   id: RequestId.RequestId
 ): PendingRequests.Exchange | undefined => {
+  if (exchanges === undefined) return undefined
   const exact = exchanges.find(id)
   if (exact !== undefined) return exact
   const number = RequestId.numberIn(id)
@@ -61,7 +63,7 @@ const requestOf = (
 
 /** Classifies a response to no pending request. */
 const kindOf = ({ exchanges }: ResponseRuntime, id: RequestId.RequestId): "Late" | "Duplicate" | "Unknown" =>
-  exchanges.classify(RequestId.numberIn(id) ?? id)
+  exchanges?.classify(RequestId.numberIn(id) ?? id) ?? "Unknown"
 
 /** Returns the method of the pending request that a response belongs to. */
 export const methodOf = (

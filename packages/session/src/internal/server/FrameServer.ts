@@ -23,7 +23,6 @@ import * as IncomingRequests from "../engine/IncomingRequests.ts"
 import type { NotificationHandling } from "../engine/NotificationQueue.ts"
 import * as Outbox from "../engine/Outbox.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
-import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { RateLimit } from "../engine/RateLimit.ts"
 import { reject, RequestServer } from "../engine/RequestServer.ts"
 import { trust } from "../trust.ts"
@@ -47,8 +46,7 @@ export interface Server extends ServerDefinition.ServerDefinition, ModernServer 
   readonly capacity: FairCapacity
   /** The capacity of streams of notifications, which stay open and must not take that of other requests. */
   readonly listenerCapacity: FairCapacity
-  /** An empty table, because a server without sessions sends no requests. */
-  readonly exchanges: PendingRequests
+  /** Bounds the warnings about responses, which match no request without a session. */
   readonly unmatchedWarnings: RateLimit
 }
 
@@ -201,10 +199,6 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
 
   get source(): IncomingFrame["client"] {
     return this.#from.client
-  }
-
-  get exchanges(): PendingRequests {
-    return this.#server.exchanges
   }
 
   get unmatchedWarnings(): RateLimit {

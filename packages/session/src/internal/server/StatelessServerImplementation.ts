@@ -12,7 +12,6 @@ import { MemoryBudget } from "../../MemoryBudget.ts"
 import type * as Session from "../../Session.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { Observers } from "../engine/Observers.ts"
-import { PendingRequests } from "../engine/PendingRequests.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import { FairCapacity } from "./FairCapacity.ts"
 import { FrameServer, type IncomingFrame, type Server } from "./FrameServer.ts"
@@ -84,7 +83,6 @@ export const makeWith = (
     capacity: new FairCapacity(limits, budget),
     listenerCapacity: new FairCapacity({ ...limits, maxIncomingRequests: limits.maxListeners }, budget),
     listeners: new Set(),
-    exchanges: new PendingRequests(1),
     unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
     requestState: ServerDefinition.requestStateSettings(definition, context, clock)
   }
