@@ -13,6 +13,7 @@ import { RequestStateSeal, UsedStates } from "@effect-mcp/session"
 import { SessionId } from "@effect-mcp/session/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -66,7 +67,8 @@ export interface VirtualRuntime {
 }
 
 /**
- * The error of a runtime that does not settle: a program in it takes step after step without time passing.
+ * The error of a runtime that does not settle: a program in it takes step after step without time passing. The function
+ * that ran the program throws it. A runtime with the same seed reaches the same step again.
  *
  * @example
  * ```ts
@@ -77,16 +79,27 @@ export interface VirtualRuntime {
  *   try {
  *     return VirtualRuntime.make({ seed: 1 }).start(Effect.forever(Effect.yieldNow))
  *   } catch (thrown) {
- *     return thrown instanceof VirtualRuntime.NotSettled
+ *     return thrown instanceof VirtualRuntime.NotSettledError ? thrown.message : thrown
  *   }
  * }
- * export const isNotSettled = attempt() // => true
+ * export const message = attempt()
+ * // => "seed 1: a program took 200000 steps at 0 ms without time passing; add a sleep to it"
  * ```
  *
  * @category errors
  */
-export class NotSettled extends Error {
-  override readonly name = "NotSettled"
+export class NotSettledError extends Data.TaggedError("NotSettledError")<{
+  /** The seed of the runtime. */
+  readonly seed: number
+  /** The time of the runtime, in milliseconds. */
+  readonly at: number
+  /** The number of steps since time passed. */
+  readonly steps: number
+}> {
+  override get message(): string {
+    const { at, seed, steps } = this
+    return `seed ${seed}: a program took ${steps} steps at ${at} ms without time passing; add a sleep to it`
+  }
 }
 
 /** The greatest number of steps without time passing. */
@@ -109,7 +122,7 @@ const prefixes = (seed: number): () => string => {
 }
 
 /** Creates a scheduler that runs ready tasks by priority, the lowest number first. */
-const makeScheduler = (choose: (count: number) => number) => {
+const makeScheduler = (choose: (count: number) => number, notSettled: () => NotSettledError) => {
   let ready: Array<Task> = []
   const next = (): Task | undefined => {
     if (ready.length < 2) return ready.pop()
@@ -134,9 +147,7 @@ const makeScheduler = (choose: (count: number) => number) => {
   }
   const settle = () => {
     for (let steps = 0; ready.length > 0; steps++) {
-      if (steps > maxSteps) {
-        throw new NotSettled(`a program took ${maxSteps} steps without time passing; add a sleep to it`)
-      }
+      if (steps > maxSteps) throw notSettled()
       next()?.run()
     }
   }
@@ -222,17 +233,19 @@ const makeClock = (settle: () => void) => {
  * @category constructors
  */
 export const make = (options: Options): VirtualRuntime => {
-  const choices = Choices.make(options.seed, "interleaving")
+  const { interleaving, seed } = options
+  const choices = Choices.make(seed, "interleaving")
   const { enter, isResumedFromOutside, scheduler, settle } = makeScheduler(
-    options.interleaving === "Random" ? choices.below : () => 0
+    interleaving === "Random" ? choices.below : () => 0,
+    () => new NotSettledError({ seed, at: now(), steps: maxSteps })
   )
   const { advanceTo, clock, nextDue, now } = makeClock(settle)
   const fibers = FiberCount.make()
   const context = Context.make(Clock.Clock, clock).pipe(
     Context.add(Scheduler.Scheduler, scheduler),
     Context.add(Metric.FiberRuntimeMetrics, fibers.metrics),
-    Context.add(Random.Random, Choices.random(options.seed, "random")),
-    Context.add(SessionId.RequestIdPrefix, prefixes(options.seed)),
+    Context.add(Random.Random, Choices.random(seed, "random")),
+    Context.add(SessionId.RequestIdPrefix, prefixes(seed)),
     Context.add(Logger.CurrentLoggers, new Set()),
     Context.add(RequestStateSeal.RequestStateSeal, ReproducibleSeal.make()),
     Context.add(UsedStates.UsedStates, UsedStates.makeMemory())

@@ -55,7 +55,7 @@ describe("a virtual runtime", () => {
 
   it("stops a program that runs on without time passing", () => {
     const runtime = VirtualRuntime.make({ seed: 1 })
-    assert.throws(() => runtime.start(Effect.forever(Effect.yieldNow)), VirtualRuntime.NotSettled)
+    assert.throws(() => runtime.start(Effect.forever(Effect.yieldNow)), VirtualRuntime.NotSettledError)
   })
 
   /** Returns the order in which two fibers that yield to each other continue. */

@@ -483,7 +483,7 @@ export const runConversation = <Model, R>(
 ): Effect.Effect<ConversationResult, RealIo> =>
   Effect.gen(() => new Run(programs, conversation, suspected).run()).pipe(
     Effect.catchDefect((defect) =>
-      defect instanceof VirtualRuntime.NotSettled
+      defect instanceof VirtualRuntime.NotSettledError
         ? Effect.succeed({ violations: unended(defect), transcript: "", started: [] })
         : Effect.die(defect)
     )
