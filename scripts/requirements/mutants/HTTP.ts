@@ -44,8 +44,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-08",
     at: "PostRules.handshake",
-    original: "if (classified._tag !== \"Request\") return 400",
-    broken: "if (classified._tag !== \"Request\") return 200",
+    original: "if (message._tag !== \"Request\") return 400",
+    broken: "if (message._tag !== \"Request\") return 200",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "every body that is not a message is answered with 400, and the session continues"
   },

@@ -99,9 +99,9 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     frame: unknown,
     origin: StreamOrigin | undefined,
     bytes: number | undefined,
-    principal: Principal | undefined
+    principal: Principal | undefined,
+    classified = JsonRpc.classify(frame)
   ): void {
-    const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
         this.#runtime.subscriptions?.publish(everything, classified.message, bytes)

@@ -29,6 +29,7 @@ import { trust } from "../trust.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
 import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
+import type { ModernClient } from "./ModernRequest.ts"
 import { type ModernCarrier, ModernRequestGate, type ModernServer } from "./ModernRequestGate.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
@@ -57,6 +58,8 @@ export interface IncomingFrame {
    * without a handshake, the metadata of each request names its revision and its client.
    */
   readonly revision: Revision.Revision
+  /** The frame as `JsonRpc.classify` returns it, if the caller has classified it. Default: the server classifies it. */
+  readonly message?: JsonRpc.Classified | undefined
   /** The era of the frame, if the caller has asked the server for it. Default: that of `revision`. */
   readonly era?: InboundEra.InboundEra | undefined
   /** The authenticated sender of the frame. */
@@ -89,12 +92,9 @@ const profiles: ReadonlyMap<Revision.Revision, Profile.ClientProfile> = new Map(
 const profileOf = (revision: Revision.Revision): Profile.ClientProfile =>
   profiles.get(revision) ?? ServerDefinition.unknownClient(revision)
 
-/** Returns the era of a frame whose caller knows its revision only. */
-const eraOf = (server: Server, revision: Revision.Revision, frame: unknown): InboundEra.InboundEra => {
-  if (!Revision.isModern(revision)) return InboundEra.handshake
-  const classified = JsonRpc.classify(frame)
-  return classified._tag === "Request" ? InboundEra.ofModern(server, classified.message) : { _tag: "ModernFrame" }
-}
+/** Returns the era of a request whose caller knows its revision only. */
+const eraOf = (server: Server, revision: Revision.Revision, request: JsonRpc.Request): InboundEra.InboundEra =>
+  Revision.isModern(revision) ? InboundEra.ofModern(server, request) : InboundEra.handshake
 
 /**
  * The server of one frame of a client without a session. It takes the place of a session, in the state `Stateless`,
@@ -133,21 +133,22 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
 
   /** Starts to serve the frame, in its era. */
   start(frame: unknown): void {
-    const { bytes, era = eraOf(this.#server, this.#from.revision, frame), principal } = this.#from
-    switch (era._tag) {
-      case "Rejected":
-        return reject(this, requestIn(frame), era.error, this)
-      case "Modern": {
-        const message = requestIn(frame)
-        this.#isListening = message.method === ListenStream.method
-        const gate = new ModernRequestGate(this.#server, this, message, era.client, principal)
-        return this.#requests.serve(gate, message, this, bytes, principal)
-      }
-      case "Handshake":
-      case "ModernFrame":
-        new InboundProcessor(this, this).receive(frame, this, bytes, principal)
-        return this.#startNotifications()
+    const { bytes, message = JsonRpc.classify(frame), principal } = this.#from
+    if (message._tag === "Request") {
+      const { era = eraOf(this.#server, this.#from.revision, message.message) } = this.#from
+      if (era._tag === "Rejected") return reject(this, message.message, era.error, this)
+      if (era._tag === "Modern") return this.#serveModern(message.message, era.client)
     }
+    new InboundProcessor(this, this).receive(frame, this, bytes, principal, message)
+    this.#startNotifications()
+  }
+
+  /** Serves a request of a revision without a handshake. */
+  #serveModern(request: JsonRpc.Request, client: ModernClient): void {
+    const { bytes, principal } = this.#from
+    this.#isListening = request.method === ListenStream.method
+    const gate = new ModernRequestGate(this.#server, this, request, client, principal)
+    this.#requests.serve(gate, request, this, bytes, principal)
   }
 
   /** Whether no notification was sent, and none has to be handled. */
@@ -353,6 +354,3 @@ const noRoute = (method: string) => Effect.fail(noRouteError(method))
 
 const failedToSend = (method: string) =>
   Effect.fail(RequestError.make(method, { _tag: "SendFailed", error: noRouteError(method) }))
-
-/** Returns the request that a frame is, because its era is that of a request. */
-const requestIn = (frame: unknown): JsonRpc.Request => trust<JsonRpc.Request>(frame)

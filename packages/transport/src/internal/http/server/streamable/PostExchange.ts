@@ -1,5 +1,5 @@
 /** One POST and its response: the stream origin of the message that the POST carries. */
-import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -40,9 +40,16 @@ const tooManyRejected: PostOutcome = {
 }
 
 /** Returns the status of a reply. An error that the client should retry has 429 in every era. */
-const statusOf = (reply: JsonRpc.Frame, frame: unknown, rules: PostRules.PostRules): number => {
+const statusOf = (reply: JsonRpc.Frame, message: JsonRpc.Classified, rules: PostRules.PostRules): number => {
   if (JsonRpc.isBatch(reply) || !("error" in reply)) return 200
-  return reply.error.code === ErrorCode.Overloaded ? 429 : rules.statusOf(reply.error.code, frame)
+  return reply.error.code === ErrorCode.Overloaded ? 429 : rules.statusOf(reply.error.code, message)
+}
+
+/** Returns the ids of the requests in the message of a POST. */
+const requestIdsIn = (message: JsonRpc.Classified): ReadonlyArray<RequestId.RequestId> => {
+  if (message._tag === "Request") return [message.message.id]
+  if (message._tag !== "Batch") return []
+  return JsonRpc.messages(message.frames).flatMap((inner) => JsonRpc.isRequest(inner) ? [inner.id] : [])
 }
 
 const sessionEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The session has ended" }
@@ -72,19 +79,18 @@ export interface Owner {
 export class PostExchange {
   readonly #owner: Owner
   readonly #rules: PostRules.PostRules
-  /** The body of the POST, until the exchange has ended: a slowly read response must not keep it in memory. */
-  #frame: unknown
+  /** The message of the POST, until the exchange has ended: a slowly read response must not keep it in memory. */
+  #message: JsonRpc.Classified | undefined
   #outcome: PostOutcome | undefined
   #resume: ((outcome: PostOutcome) => void) | undefined
   #stream: SseStream | undefined
-  #isEnded = false
   #isDetached = false
   #isRejected = false
   #timeout: Timeout | undefined
 
-  constructor(owner: Owner, frame: unknown, rules: PostRules.PostRules = PostRules.handshake) {
+  constructor(owner: Owner, message: JsonRpc.Classified, rules: PostRules.PostRules = PostRules.handshake) {
     this.#owner = owner
-    this.#frame = frame
+    this.#message = message
     this.#rules = rules
   }
 
@@ -96,6 +102,10 @@ export class PostExchange {
   /** Whether the reply is an error, or the session or server ended before it. */
   get isRejected(): boolean {
     return this.#isRejected
+  }
+
+  get #isEnded(): boolean {
+    return this.#message === undefined
   }
 
   #decide(outcome: PostOutcome): void {
@@ -149,13 +159,14 @@ export class PostExchange {
 
   /** Sends a message in the response. `last`: the message is the reply. */
   write(message: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
-    if (this.#isEnded) return OutgoingFrame.noRoute(message)
+    const posted = this.#message
+    if (posted === undefined) return OutgoingFrame.noRoute(message)
     const encoded = OutgoingFrame.encode(message)
     if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
     const body = encoded.success
     if (last) this.#isRejected = "error" in message
     if (this.#stream !== undefined) return this.#writeEvent(this.#stream, body, last)
-    const status = last ? statusOf(message, this.#frame, this.#rules) : 200
+    const status = last ? statusOf(message, posted, this.#rules) : 200
     // An error with its own status is JSON in every mode: the headers of a stream would have sent 200.
     if (last && (this.#owner.mode !== "stream" || status !== 200)) {
       const wasDetached = this.#isDetached
@@ -175,13 +186,12 @@ export class PostExchange {
 
   /** Ends the exchange after its reply, or without one. `rejected`: the session sends no more errors for now. */
   finish(rejected = false): void {
-    if (this.#isEnded) return
-    const frame = this.#frame
+    const message = this.#message
+    if (message === undefined) return
     this.#end()
     if (this.#outcome === undefined) {
       // A session limits the errors it sends for malformed frames; a POST always gets its response.
-      const classified = JsonRpc.classify(frame)
-      const isMalformed = classified._tag === "Malformed" && classified.malformed.meant === undefined
+      const isMalformed = message._tag === "Malformed" && message.malformed.meant === undefined
       this.#decide(isMalformed ? invalidRequest : rejected ? tooManyRejected : accepted)
     }
     this.#stream?.end()
@@ -194,12 +204,10 @@ export class PostExchange {
 
   /** Ends the exchange with this error for each of its requests, because the session or the server ends. */
   fail(error: JsonRpc.ErrorObject = sessionEnded): void {
-    if (this.#isEnded) return
-    const ids = JsonRpc.messages(this.#frame).flatMap((message) =>
-      "method" in message && "id" in message ? [message.id] : []
-    )
-    const replies = ids.map((id) => JsonRpc.failure(id, error))
-    const body = JSON.stringify(Array.isArray(this.#frame) ? replies : replies[0])
+    const message = this.#message
+    if (message === undefined) return
+    const replies = requestIdsIn(message).map((id) => JsonRpc.failure(id, error))
+    const body = JSON.stringify(message._tag === "Batch" ? replies : replies[0])
     const stream = this.#stream
     this.#isRejected = true
     this.#end()
@@ -220,8 +228,7 @@ export class PostExchange {
   }
 
   #end(): void {
-    this.#isEnded = true
-    this.#frame = undefined
+    this.#message = undefined
     this.#markAttached()
     this.#owner.remove(this, this.#stream)
   }

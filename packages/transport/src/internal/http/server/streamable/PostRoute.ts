@@ -37,9 +37,14 @@ export const make = (dependencies: PostRouteDependencies) => {
   const { fork, host, isStored, lookup, maxInitializeBytes, posts, responses, revisions } = dependencies
 
   /** Opens a session with this `initialize` request. */
-  const open = ({ bytes, principal, request }: HttpGuard.Post, initialize: JsonRpc.Request): Effect.Effect<Response> =>
+  const open = (
+    received: HttpGuard.Post,
+    message: JsonRpc.Classified,
+    initialize: JsonRpc.Request
+  ): Effect.Effect<Response> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
+        const { principal, request } = received
         const id = SessionId.make()
         const connection = lookup.connectionFor(id)
         const hosted = yield* host.open(connection, {
@@ -51,7 +56,7 @@ export const make = (dependencies: PostRouteDependencies) => {
         // A client that does not get the session id can never use the session.
         const orClose = <A>(effect: Effect.Effect<A>) =>
           Effect.onInterrupt(restore(effect), () => hosted.close(peerEnded))
-        const exchange = connection.post(initialize, bytes, principal)
+        const exchange = connection.post(received, message)
         const response = yield* orClose(responses.ofReply(exchange, { "mcp-session-id": id }))
         if (exchange.isRejected) {
           yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was rejected" })
@@ -76,29 +81,29 @@ export const make = (dependencies: PostRouteDependencies) => {
   ): Effect.Effect<Response, Response> =>
     Effect.flatMap(host.health, ({ draining, retryAfterMillis }) =>
       draining
-        ? Effect.fail(HttpResponses.shuttingDown(retryAfterMillis, idOf(received.frame)))
+        ? Effect.fail(HttpResponses.shuttingDown(retryAfterMillis, idOf(message)))
         : posts.serve(received, message, era, responses))
 
   /** Serves a message of a session, or opens one. */
   const postInSession = (
     received: HttpGuard.Post,
-    classified: JsonRpc.Classified
+    message: JsonRpc.Classified
   ): Effect.Effect<Response, Response> => {
-    const { bytes, frame, principal, request, version } = received
+    const { bytes, request, version } = received
     const isFirst = request.headers["mcp-session-id"] === undefined
-    if (isFirst && classified._tag === "Request" && classified.message.method === "initialize") {
+    if (isFirst && message._tag === "Request" && message.message.method === "initialize") {
       return bytes <= maxInitializeBytes
-        ? open(received, classified.message)
-        : Effect.fail(HttpResponses.initializeTooLarge(classified.message.id, maxInitializeBytes))
+        ? open(received, message, message.message)
+        : Effect.fail(HttpResponses.initializeTooLarge(message.message.id, maxInitializeBytes))
     }
     return Effect.flatMapEager(
-      lookup.find(received, frame),
+      lookup.find(received, message),
       ({ connection, hosted }) =>
         Effect.uninterruptibleMask((restore): Effect.Effect<Response, Response> => {
-          if (connection.isClosed) return Effect.fail(unknownSession(frame))
+          if (connection.isClosed) return Effect.fail(unknownSession(message))
           hosted.touch()
           if (version !== undefined) connection.reportMismatch(version)
-          const exchange = connection.post(frame, bytes, principal)
+          const exchange = connection.post(received, message)
           const response = responses.ifDecided(exchange, {})
           if (response !== undefined) return Effect.succeed(response)
           const release = hosted.hold()

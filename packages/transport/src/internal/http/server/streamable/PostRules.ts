@@ -1,11 +1,11 @@
 /** The rules of the response to a POST, by the era of its message. */
-import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
+import { ErrorCode, type JsonRpc } from "@effect-mcp/protocol"
 import type * as StatelessServer from "@effect-mcp/session/StatelessServer"
 
 /** The rules of one era. */
 export interface PostRules {
-  /** Returns the status of an error in reply to this frame. */
-  readonly statusOf: (code: number, frame: unknown) => number
+  /** Returns the status of an error in reply to this message. */
+  readonly statusOf: (code: number, message: JsonRpc.Classified) => number
   /** Whether the event stream may open before there is a message. Otherwise a late error still has its status. */
   readonly opensEarly: boolean
   /** Whether the loss of its connection cancels the request (SHE-07), which otherwise goes on for a time (SHS-10). */
@@ -23,10 +23,9 @@ const rejectsHandshake: ReadonlySet<number> = new Set([
  * that is not a request has 400. So has a rejected `initialize`, which must not look like a new session.
  */
 export const handshake: PostRules = {
-  statusOf: (code, frame) => {
-    const classified = JsonRpc.classify(frame)
-    if (classified._tag !== "Request") return 400
-    return classified.message.method === "initialize" && rejectsHandshake.has(code) ? 400 : 200
+  statusOf: (code, message) => {
+    if (message._tag !== "Request") return 400
+    return message.message.method === "initialize" && rejectsHandshake.has(code) ? 400 : 200
   },
   opensEarly: true,
   isCancelledByLoss: false

@@ -1,5 +1,5 @@
 /** The session that a request names. */
-import { JsonRpc, type RequestId } from "@effect-mcp/protocol"
+import type { JsonRpc, RequestId } from "@effect-mcp/protocol"
 import * as Principal from "@effect-mcp/session/Principal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
@@ -21,18 +21,16 @@ export interface Found {
   readonly connection: StreamableHttpServerConnection
 }
 
-/** Returns the id of the request in a body; `undefined` if there is none. */
-export const idOf = (frame: unknown): RequestId.RequestId | undefined => {
-  const classified = JsonRpc.classify(frame)
-  return classified._tag === "Request" ? classified.message.id : undefined
-}
+/** Returns the id of the request that a message is; `undefined` if it is none, or if there is no message. */
+export const idOf = (message: JsonRpc.Classified | undefined): RequestId.RequestId | undefined =>
+  message?._tag === "Request" ? message.message.id : undefined
 
-const noSessionId = (frame: unknown): Response =>
-  HttpResponses.error(400, "The header Mcp-Session-Id is missing", { id: idOf(frame) })
+const noSessionId = (message: JsonRpc.Classified | undefined): Response =>
+  HttpResponses.error(400, "The header Mcp-Session-Id is missing", { id: idOf(message) })
 
 /** The response to a message of a session that does not exist, or no longer. */
-export const unknownSession = (frame: unknown): Response =>
-  HttpResponses.error(404, "There is no session with this id; send initialize to start one", { id: idOf(frame) })
+export const unknownSession = (message: JsonRpc.Classified | undefined): Response =>
+  HttpResponses.error(404, "There is no session with this id; send initialize to start one", { id: idOf(message) })
 
 /** Finds the sessions of a host, and restores them. */
 export class SessionLookup {
@@ -49,12 +47,15 @@ export class SessionLookup {
     return connections.register(new StreamableHttpServerConnection(id, this.#options))
   }
 
-  /** Returns the session that a request names. Errors have the id of the request in `frame`, if there is one. */
-  find({ principal, request }: HttpGuard.Sender, frame: unknown): Effect.Effect<Found, Response> {
+  /** Returns the session that a request names. Errors have the id of `message`, if it is a request. */
+  find(
+    { principal, request }: HttpGuard.Sender,
+    message: JsonRpc.Classified | undefined
+  ): Effect.Effect<Found, Response> {
     const id = request.headers["mcp-session-id"]
-    if (id === undefined) return Effect.fail(noSessionId(frame))
+    if (id === undefined) return Effect.fail(noSessionId(message))
     const found = this.#host.find(id)
-    if (found !== undefined) return this.#check(found, principal, frame)
+    if (found !== undefined) return this.#check(found, principal, message)
     const restored = this.#host.restore(id, this.connectionFor(id), {
       kind: "streamable-http",
       principal,
@@ -63,33 +64,33 @@ export class SessionLookup {
     return restored.pipe(
       Effect.map((outcome) => outcome._tag === "NotFound" ? undefined : outcome.hosted),
       Effect.catchTags({
-        HostFullError: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(frame))),
+        HostFullError: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(message))),
         TransportError: () => Effect.undefined,
         // The host has logged the cause.
         SessionStoreError: () =>
-          Effect.fail(HttpResponses.unavailable("The session store is not available", { id: idOf(frame) }))
+          Effect.fail(HttpResponses.unavailable("The session store is not available", { id: idOf(message) }))
       }),
-      Effect.flatMap((hosted) => this.#check(hosted, principal, frame))
+      Effect.flatMap((hosted) => this.#check(hosted, principal, message))
     )
   }
 
   #check(
     hosted: SessionHost.Hosted | undefined,
     principal: Principal.Principal | undefined,
-    frame: unknown
+    message: JsonRpc.Classified | undefined
   ): Effect.Effect<Found, Response> {
     // While the host drains, 503 instead of 404: another host may restore the session.
     if (hosted === undefined) {
       return Effect.flatMap(
         this.#host.health,
         ({ draining, retryAfterMillis }) =>
-          Effect.fail(draining ? HttpResponses.shuttingDown(retryAfterMillis, idOf(frame)) : unknownSession(frame))
+          Effect.fail(draining ? HttpResponses.shuttingDown(retryAfterMillis, idOf(message)) : unknownSession(message))
       )
     }
     const connection = connections.of(hosted)
     // For any other principal the session does not exist.
     return connection !== undefined && Principal.isSame(hosted.principal, principal)
       ? Effect.succeed({ hosted, connection })
-      : Effect.fail(unknownSession(frame))
+      : Effect.fail(unknownSession(message))
   }
 }

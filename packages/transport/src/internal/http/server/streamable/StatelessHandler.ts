@@ -7,6 +7,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { declaredVersion, type Handler, type HttpGuard, type Post, type Route } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import type { PostResponse } from "./PostResponse.ts"
+import { idOf } from "./SessionLookup.ts"
 import * as StatelessPosts from "./StatelessPosts.ts"
 
 /** The settings of the handler. */
@@ -59,10 +60,7 @@ export const make = Effect.fnUntraced(function*(
 
   const post = (received: Omit<Post, "version">): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const message = JsonRpc.classify(received.frame)
-    if (isDraining) {
-      const id = message._tag === "Request" ? message.message.id : undefined
-      return Effect.fail(HttpResponses.shuttingDown(gracefulMillis, id))
-    }
+    if (isDraining) return Effect.fail(HttpResponses.shuttingDown(gracefulMillis, idOf(message)))
     const era = server.eraOf(message, received.request.headers)
     return era._tag === "Handshake"
       ? Effect.flatMapEager(

@@ -45,6 +45,7 @@ const isUnserializable = ({ reason }: TransportError): boolean => reason._tag ==
 /** The frame of a POST, as the server receives it. */
 class PostedFrame implements StatelessServer.IncomingFrame {
   readonly revision: Revision.Revision
+  readonly message: JsonRpc.Classified
   readonly era: StatelessServer.Era
   readonly principal: Principal | undefined
   readonly client: string | undefined
@@ -55,15 +56,17 @@ class PostedFrame implements StatelessServer.IncomingFrame {
   constructor(
     exchange: PostExchange,
     { bytes, principal, request }: Pick<Post, "bytes" | "principal" | "request">,
+    message: JsonRpc.Classified,
     era: StatelessServer.Era,
     revision: Revision.Revision
   ) {
     this.revision = revision
+    this.message = message
     this.era = era
     this.principal = principal
     this.client = ClientAddress.of(request)
     this.bytes = bytes
-    this.notify = (message) => exchange.write(message, false)
+    this.notify = (notification) => exchange.write(notification, false)
     this.#request = request
   }
 
@@ -99,15 +102,15 @@ export class StatelessPosts implements Owner {
 
   /** Starts to serve a POST, and returns its exchange. */
   #post(
-    { bytes, frame, principal, request }: Omit<Post, "version">,
+    received: Omit<Post, "version">,
     message: JsonRpc.Classified,
     era: StatelessServer.Era,
     revision: Revision.Revision
   ): PostExchange {
-    const exchange = new PostExchange(this, frame, PostRules.of(era))
+    const exchange = new PostExchange(this, message, PostRules.of(era))
     const fiber = this.#fork(
       Effect.flatMap(
-        this.#server.handle(frame, new PostedFrame(exchange, { bytes, principal, request }, era, revision)),
+        this.#server.handle(received.frame, new PostedFrame(exchange, received, message, era, revision)),
         (reply) => sendReply(exchange, reply)
       )
     )

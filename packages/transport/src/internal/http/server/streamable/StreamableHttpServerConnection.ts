@@ -1,13 +1,13 @@
 /** The connection of one session over Streamable HTTP: POSTs carry messages in, and event streams carry them out. */
-import { type Profile, Revision } from "@effect-mcp/protocol"
+import { type JsonRpc, type Profile, Revision } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
-import type { Principal } from "@effect-mcp/session/Principal"
 import type { Connection, End, Hooks, Inbound, Outbound, StreamOrigin, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { InboundBuffer } from "../../../shared/InboundBuffer.ts"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
+import type { Post } from "../HttpGuard.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import { type Settings, SseStream } from "../SseStream.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
@@ -131,8 +131,11 @@ export class StreamableHttpServerConnection implements Owner {
   // ===================================================================================================================
 
   /** Delivers the message of a POST, and returns its exchange. */
-  post(frame: unknown, bytes: number, principal: Principal | undefined): PostExchange {
-    const exchange = new PostExchange(this, frame)
+  post(
+    { bytes, frame, principal }: Pick<Post, "bytes" | "frame" | "principal">,
+    message: JsonRpc.Classified
+  ): PostExchange {
+    const exchange = new PostExchange(this, message)
     this.#exchanges ??= new Set()
     this.#exchanges.add(exchange)
     if (this.#isClosed) exchange.fail()

@@ -26,15 +26,18 @@ const open = Effect.fnUntraced(function*(store?: EventStore.EventStore["Service"
   })
 })
 
+const post = (connection: StreamableHttpServerConnection, message: JsonRpc.Message) =>
+  connection.post({ frame: message, bytes: 10, principal: undefined }, JsonRpc.classify(message))
+
 describe("the connection of a session over Streamable HTTP", () => {
   it.effect("responds with 503 to requests that arrived before its session runs, and to those after its end", () =>
     Effect.gen(function*() {
       const connection = yield* open()
-      const early = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
+      const early = post(connection, JsonRpc.request(1, "ping", undefined))
       assert.isUndefined(early.outcome)
       connection.close()
-      const late = connection.post(JsonRpc.request(2, "ping", undefined), 10, undefined)
-      const notified = connection.post(JsonRpc.notification("x", undefined), 10, undefined)
+      const late = post(connection, JsonRpc.request(2, "ping", undefined))
+      const notified = post(connection, JsonRpc.notification("x", undefined))
       const statuses = [early, late].map(({ outcome }) => outcome?._tag === "Json" ? outcome.status : outcome?._tag)
       assert.deepStrictEqual(statuses, [503, 503])
       assert.strictEqual(notified.outcome?._tag, "Accepted")
@@ -43,7 +46,7 @@ describe("the connection of a session over Streamable HTTP", () => {
   it.effect("ends an exchange without a client after detachedMillis, though its session never runs", () =>
     Effect.gen(function*() {
       const connection = yield* open()
-      const exchange = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
+      const exchange = post(connection, JsonRpc.request(1, "ping", undefined))
       exchange.disconnect()
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual(exchange.outcome?._tag, "Accepted")
@@ -59,7 +62,7 @@ describe("the connection of a session over Streamable HTTP", () => {
       }
       const connection = yield* open(new GuardedEventStore(hanging, 5000, yield* Clock.Clock))
       connection.onHandshake({ revision: "2025-11-25", capabilities: {}, info: undefined })
-      const exchange = connection.post(JsonRpc.request(1, "ping", undefined), 10, undefined)
+      const exchange = post(connection, JsonRpc.request(1, "ping", undefined))
       exchange.startStream()
       const { outcome } = exchange
       assert.strictEqual(outcome?._tag, "EventStream")
