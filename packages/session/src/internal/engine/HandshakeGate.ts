@@ -29,8 +29,8 @@ export interface HandshakeGateDependencies<P extends Profile.Profile, R> {
   /** Returns the profile of the peer, or `undefined` before the handshake. */
   peer(): P | undefined
   contextOf(request: IncomingRequest, message: JsonRpc.Request, profile: P): Context.Context<R>
-  /** Answers a request of the handshake. Returns `false` for any other request. */
-  answerHandshake?(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean
+  /** Answers `initialize`. Absent on the side that sends it. */
+  answerInitialize?(message: JsonRpc.Request, origin: StreamOrigin | undefined): void
   /** Sends the requests of this side that are held until the peer is ready. Absent if none is held. */
   release?(): void
 }
@@ -53,8 +53,10 @@ export class HandshakeGate<P extends Profile.Profile, R> implements RequestGate<
   }
 
   admit(message: JsonRpc.Request, origin: StreamOrigin | undefined): P | undefined {
-    if (this.#dependencies.answerHandshake?.(message, origin) === true) return undefined
     if (message.method === "ping") return this.#answerPing(message, origin)
+    if (message.method === "initialize" && this.#dependencies.answerInitialize !== undefined) {
+      return void this.#dependencies.answerInitialize(message, origin)
+    }
     const decision = this.#decide()
     if (decision === "Ignore") return this.#ignore(message, origin)
     const profile = decision === "Deliver" ? this.#dependencies.peer() : undefined

@@ -4,10 +4,10 @@
  * Sending a request once is a function of `RequestSender`. Everything else stands around it in layers, which the side
  * of the session adds when it knows its peer:
  *
- *     request ─► layers of requests ─► checks, deadline ─► layers of attempts ─► RequestSender.send
- *     result  ◄─ layers of requests ◄─ checks of the result ◄─ layers of attempts ◄──────┘
+ *     request ─► middleware ─► layers of requests ─► checks, deadline ─► layers of attempts ─► RequestSender.send
+ *     result  ◄─ middleware ◄─ layers of requests ◄─ checks of the result ◄─ layers of attempts ◄──────┘
  *
- * A layer of requests sees typed params and the typed result. A layer of attempts sees the response, and may send the
+ * Middleware and a layer of requests see typed params and the typed result. A layer of attempts sees the response, and may send the
  * request again: within the same deadline, and with the next id.
  */
 
@@ -48,7 +48,7 @@ export class Sender {
   readonly #once: RequestSender
   #middleware: RequestLayer | undefined
   #request: Request | undefined
-  #attempt: Send | undefined
+  #attempt: Send = (call) => this.#once.send(call)
 
   constructor(runtime: AnySessionRuntime, dependencies: SenderDependencies) {
     this.#runtime = runtime
@@ -62,8 +62,7 @@ export class Sender {
 
   /** Puts layers around the requests of the program, because the peer is known. */
   wrap({ attempts, requests }: Layers): void {
-    const once: Send = (call) => this.#once.send(call)
-    this.#attempt = attempts.reduceRight((send, layer) => layer(send), once)
+    this.#attempt = attempts.reduceRight((send, layer) => layer(send), this.#attempt)
     const exchange: Request = (row, params, options) => this.exchange(row, params, options)
     const layered = requests.reduceRight((send, layer) => layer(send), exchange)
     this.#request = this.#middleware === undefined ? layered : this.#middleware(layered)
@@ -122,8 +121,7 @@ export class Sender {
         progress: { highest: Number.NEGATIVE_INFINITY },
         metadata: options.metadata
       }
-      const sent = this.#attempt === undefined ? this.#once.send(call) : this.#attempt(call)
-      return Effect.flatMap(sent, ({ result: given }) => {
+      return Effect.flatMap(this.#attempt(call), ({ result: given }) => {
         const fits = validate(row.result)
         const received = fits(given)
         const result = Result.isSuccess(received) ? received : this.#tolerate(row, given, fits) ?? received

@@ -289,8 +289,8 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
     requests.serve(new HandshakeGate(this, this), message, origin, bytes, principal)
   }
 
-  answerHandshake(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean {
-    return ServerHandshake.answerInFrame(this, this.description, message, origin)
+  answerInitialize(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {
+    ServerHandshake.answerInFrame(this, this.description, message, origin)
   }
 
   intercept(message: JsonRpc.Notification): boolean {

@@ -314,32 +314,27 @@ const initialize = (
   }
 }
 
-/** Answers `initialize`, as a session. Returns `false` for any other request. */
+/** Answers `initialize`, as a session. */
 export const answer = (
   runtime: HandshakeRuntime,
   owner: HandshakeOwner,
   message: JsonRpc.Request,
   origin: StreamOrigin | undefined
-): boolean => {
-  if (message.method !== "initialize") return false
+): void =>
   // The response enters the outbox in this step: before the responses to pipelined requests, and before the messages
   // that an observer of the new state sends.
   runtime.deferEvents(() => initialize(runtime, owner, message, origin))
-  return true
-}
 
-/** Answers `initialize` in a frame without a session. Returns `false` for any other request. */
+/** Answers `initialize` in a frame without a session. */
 export const answerInFrame = (
   runtime: Pick<HandshakeRuntime, "apply" | "emit" | "limits" | "replies">,
   description: ServerDescription,
   message: JsonRpc.Request,
   origin: StreamOrigin | undefined
-): boolean => {
-  if (message.method !== "initialize") return false
+): void => {
   const client = initializing(runtime, description, message, origin)
   if (Result.isFailure(client)) reject(runtime, message, client.failure, origin)
   else answerStateless(runtime, description, { _tag: "Stateless" }, client.success, message, origin)
-  return true
 }
 
 /** Returns whether `notifications/initialized` ends the handshake. A second one does not. */

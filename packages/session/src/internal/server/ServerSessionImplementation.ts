@@ -265,8 +265,8 @@ export class ServerSessionImplementation extends ServerSessionMembers
     }
   }
 
-  answerHandshake(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean {
-    return ServerHandshake.answer(this.runtime, this, message, origin)
+  answerInitialize(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {
+    ServerHandshake.answer(this.runtime, this, message, origin)
   }
 
   intercept(message: JsonRpc.Notification): boolean {
