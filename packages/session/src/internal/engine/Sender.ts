@@ -7,8 +7,8 @@
  *     request ─► middleware ─► layers of requests ─► checks, deadline ─► layers of attempts ─► RequestSender.send
  *     result  ◄─ middleware ◄─ layers of requests ◄─ checks of the result ◄─ layers of attempts ◄──────┘
  *
- * Middleware and a layer of requests see typed params and the typed result. A layer of attempts sees the response, and may send the
- * request again: within the same deadline, and with the next id.
+ * Middleware and a layer of requests see typed params and the typed result. A layer of attempts sees the response, and
+ * may send the request again: within the same deadline, and with the next id.
  */
 
 import { type JsonRpc, type Meta, type MethodDefinition, MethodTable, type Progress } from "@effect-mcp/protocol"
