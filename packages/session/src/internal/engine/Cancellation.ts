@@ -6,7 +6,7 @@ import type { StreamOrigin } from "../../Transport.ts"
 import * as Batch from "./Batch.ts"
 import * as IncomingRequests from "./IncomingRequests.ts"
 
-/** The session, or the one stateless exchange, whose requests are cancelled. */
+/** The session, or the frame without one, whose requests are cancelled. */
 export interface CancellationRuntime {
   readonly inflight: IncomingRequests.IncomingRequests
   readonly replies: {

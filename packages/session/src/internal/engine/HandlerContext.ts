@@ -8,7 +8,7 @@ import type { IncomingRequest } from "./IncomingRequests.ts"
 import type { Sender } from "./Sender.ts"
 import type { AnySessionRuntime } from "./SessionRuntime.ts"
 
-/** The session, or the stateless exchange, of a handler. */
+/** The session, or the frame without one, of a handler. */
 export interface HandlerContextDependencies {
   readonly runtime: {
     readonly emit: AnySessionRuntime["emit"]

@@ -19,7 +19,7 @@ import * as SemanticChecks from "./SemanticChecks.ts"
 /** The capabilities that either side declares. */
 export type Declared = Capabilities.ClientCapabilities | Capabilities.ServerCapabilities
 
-/** The handshake of a session, or of a stateless exchange. */
+/** The handshake of a session, or of a frame without one. */
 export interface Handshaking {
   state(): { readonly _tag: string } | { readonly _tag: string; readonly reason: CloseReason.CloseReason }
   /** Applies an event to the handshake machine, and moves to the next state. */

@@ -1,4 +1,4 @@
-/** The parts of a server that all of its sessions, or all of its stateless exchanges, share. */
+/** The parts of a server that all of its sessions, or all of its frames without one, share. */
 
 import {
   type Capabilities,

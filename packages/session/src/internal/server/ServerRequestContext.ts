@@ -16,7 +16,7 @@ import type { ServerSessionShape } from "./ServerSessionShape.ts"
 
 type Service = RequestContext["Service"]
 
-/** The session, or the stateless exchange, of a handler. */
+/** The session, or the frame without one, of a handler. */
 export interface ServerContextDependencies extends HandlerContextDependencies {
   /** The session of the handler, if the server has sessions. */
   readonly session: ServerSessionShape | undefined

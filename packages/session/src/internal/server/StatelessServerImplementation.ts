@@ -1,4 +1,4 @@
-/** A server without sessions: the parts that all its exchanges share. */
+/** A server without sessions: the parts that all its frames share. */
 
 import type { JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
