@@ -224,6 +224,7 @@ const sharedScripts: ReadonlySet<string> = new Set([
   "scripts/commandLine.ts",
   "scripts/freePort.ts",
   "scripts/joinedProgram.ts",
+  "scripts/sample.ts",
   "scripts/sourceChange.ts",
   "scripts/workspace.ts"
 ])

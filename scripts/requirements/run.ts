@@ -1,10 +1,10 @@
 /**
  * Runs the tests of mutants: each test must pass without its mutant, and fail with it.
  */
-import { createHash } from "node:crypto"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
 import { chapterOf } from "../requirement.ts"
+import { sampleOf } from "../sample.ts"
 import { changed } from "../sourceChange.ts"
 import { type Mutant, readMutants } from "./Mutant.ts"
 import type { Outcome } from "./Outcome.ts"
@@ -49,10 +49,9 @@ const select = (mutants: ReadonlyArray<Mutant>, { chapters, only, sample, seed }
   const chosen = mutants.filter(({ id }) =>
     (only.length === 0 || only.includes(id)) && (chapters.length === 0 || chapters.includes(chapterOf(id)))
   )
-  const rank = ({ broken, id }: Mutant): string => createHash("sha256").update(`${seed} ${id} ${broken}`).digest("hex")
   return sample === undefined
     ? chosen
-    : chosen.toSorted((one, other) => rank(one) < rank(other) ? -1 : 1).slice(0, sample)
+    : sampleOf(chosen, { size: sample, seed, keyOf: ({ broken, id }) => `${id} ${broken}` })
 }
 
 /** Runs the tests without mutants, and returns the reasons for failures by mutant. */

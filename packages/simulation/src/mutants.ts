@@ -4,13 +4,15 @@
  * `pnpm mutants` searches for an input that finds each mutant, and prints it. It writes the inputs to
  * `mutants/replays.json` and the table to `docs/mutants.md`. With `--replay` it runs the stored inputs and writes
  * nothing. It fails if an input no longer finds its mutant, or if it breaks a law without the mutant. `--only NAME`,
- * repeatable, searches for these mutants and keeps the other inputs.
+ * repeatable, searches for these mutants and keeps the other inputs. `--replay --sample 12 --seed 1` runs that many
+ * inputs at random; the same seed selects the same ones.
  */
 import * as fs from "node:fs"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
-import { orExit, UsageError } from "../../../scripts/commandLine.ts"
+import { orExit, UsageError, wholeNumber } from "../../../scripts/commandLine.ts"
+import { sampleOf } from "../../../scripts/sample.ts"
 import { read, root } from "../../../scripts/workspace.ts"
 import { page, readReplays, type Replay, replaysFile, searchFor, withoutMutant, withTable } from "./mutants/replays.ts"
 import { mutants } from "./mutants/sets.ts"
@@ -30,15 +32,22 @@ const forEach = async <A>(items: ReadonlyArray<A>, action: (item: A) => Promise<
   await Promise.all(Array.from({ length: availableParallelism() }, worker))
 }
 
-const { isReplay, only } = orExit(() => {
-  const { values: { only, replay } } = parseArgs({
-    options: { replay: { type: "boolean", default: false }, only: { type: "string", multiple: true } }
+const { isReplay, only, sample, seed } = orExit(() => {
+  const { values: { only, replay, sample, seed } } = parseArgs({
+    options: {
+      replay: { type: "boolean", default: false },
+      only: { type: "string", multiple: true },
+      sample: { type: "string" },
+      seed: { type: "string", default: "1" }
+    }
   })
   const unknown = only?.find((name) => !mutants.some((mutant) => mutant.name === name))
   if (unknown !== undefined) throw new UsageError(`--only takes the name of a mutant in a table, not "${unknown}"`)
-  return { isReplay: replay, only }
+  if (sample !== undefined && !replay) throw new UsageError("--sample needs --replay: a search is for all mutants")
+  return { isReplay: replay, only, sample: sample === undefined ? undefined : wholeNumber("sample", sample), seed }
 })
-const chosen = mutants.map(({ name }) => name).filter((name) => only === undefined || only.includes(name))
+const selected = mutants.map(({ name }) => name).filter((name) => only === undefined || only.includes(name))
+const chosen = sample === undefined ? selected : sampleOf(selected, { size: sample, seed, keyOf: (name) => name })
 
 const problems: Array<string> = []
 const began = performance.now()
@@ -85,6 +94,7 @@ const replay = async (): Promise<void> => {
 await (isReplay ? replay() : search())
 
 const seconds = Math.round((performance.now() - began) / 1000)
-console.log(`${chosen.length} mutants, ${problems.length} problems, ${seconds} s`)
+const sampled = sample === undefined ? "" : `, a sample by --seed ${seed}`
+console.log(`${chosen.length} of ${mutants.length} mutants${sampled}, ${problems.length} problems, ${seconds} s`)
 for (const problem of problems) console.log(problem)
 if (problems.length > 0) process.exitCode = 1
