@@ -70,6 +70,9 @@ export const outcomeOf = ({ reason }: RequestError.RequestError): Outcome => {
   }
 }
 
+/** Returns whether the exchange of a request was lost while the session that sent it stays open. */
+export const isExchangeLost = ({ reason }: RequestError.RequestError): boolean => reason._tag === "OutcomeUnknown"
+
 /** Returns whether a request failed because the stream of its response was lost. */
 export const isStreamLost = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "OutcomeUnknown" && reason.error.reason._tag === "ExchangeEnded" &&

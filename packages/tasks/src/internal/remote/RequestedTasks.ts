@@ -1,7 +1,7 @@
 /** Requests of revision 2025-11-25 that become tasks of the peer, as the side that sends them uses them. */
 
 import { type MethodDefinition, MethodTable, Task } from "@effect-mcp/protocol"
-import { ProgressMailbox, TaskPolling, type TaskRequests } from "@effect-mcp/session/internalEngine"
+import { ProgressMailbox, ResendPolicy, TaskPolling, type TaskRequests } from "@effect-mcp/session/internalEngine"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import type { RequestOptions } from "@effect-mcp/session/RequestOptions"
 import * as Duration from "effect/Duration"
@@ -47,6 +47,18 @@ const { "tasks/cancel": cancelRow, "tasks/get": getRow } = MethodTable.requests
 
 /** The pause before a request for a result is sent again, in milliseconds: its stream was lost, or there were many. */
 const repeatMillis = 1_000
+
+/**
+ * A request for a result whose exchange was lost. It only waits, so the peer may carry it out twice. The number of
+ * repetitions has no limit: a task may take days, and a gateway may close the stream of each request that waits for it.
+ * The repetitions end with the session, whose close is no lost exchange.
+ */
+const lostWait: ResendPolicy.Attempted = {
+  outcome: "Unknown",
+  isRepeatable: true,
+  repetitions: 0,
+  maxRepetitions: Number.POSITIVE_INFINITY
+}
 
 /** The tasks of the peer of one session. */
 export class RequestedTasks {
@@ -97,11 +109,10 @@ export class RequestedTasks {
       id,
       state,
       states: TaskPolling.states(state, closed),
-      // To ask again has no effect, so that a stream that was lost is no failure.
       result: this.#following(
         progress,
         Effect.retry(TaskPolling.patiently(checked(received), repeatMillis, closed), {
-          while: (error) => error.reason._tag === "OutcomeUnknown",
+          while: (error) => ResendPolicy.isExchangeLost(error) && ResendPolicy.allows(lostWait),
           schedule: Schedule.spaced(repeatMillis)
         })
       ),
