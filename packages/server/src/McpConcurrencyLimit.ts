@@ -4,7 +4,7 @@
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Layer from "effect/Layer"
-import { Turns } from "./internal/middleware/Turns.ts"
+import { ToolQueues } from "./internal/middleware/ToolQueues.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 
 /**
@@ -50,11 +50,12 @@ export const layer = <Self extends McpMiddleware.AnyId>(
 ): Layer.Layer<Self> => {
   if (!(max >= 1)) throw new RangeError(`McpConcurrencyLimit: expected a max of at least 1, got ${max}`)
   return Layer.sync(middleware, () => {
-    const turns = new Turns({ max, maxWaiting, waitMillis: Duration.toMillis(Duration.fromInputUnsafe(waitTimeout)) })
+    const waitMillis = Duration.toMillis(Duration.fromInputUnsafe(waitTimeout))
+    const queues = new ToolQueues({ max, maxWaiting, waitMillis })
     return (handler, { group, method, mount, name }) =>
       method === "tools/call" && name !== undefined
         // Groups under two prefixes can have tools of the same name, and so has one group under two prefixes.
-        ? turns.run(JSON.stringify([mount, group, name]), `${mount}${name}`, handler)
+        ? queues.run(JSON.stringify([mount, group, name]), `${mount}${name}`, handler)
         : handler
   })
 }

@@ -3,8 +3,9 @@
  * the rate limiter of Effect that it can use is unstable.
  */
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
-import { ForeignCall } from "@effect-mcp/session/internal"
+import { ForeignCall, monotonicMillis } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
+import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,7 +13,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as Caller from "./internal/middleware/Caller.ts"
-import { monotonicMillis } from "./internal/middleware/monotonicMillis.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 
 /**
@@ -53,7 +53,8 @@ const inMemory = (limit: number, windowMillis: number, maxCallers: number): Cons
   // A map keeps the order of insertion: its first entry is the caller that was served least recently.
   const buckets = new Map<string, Bucket>()
   return (caller, cost) =>
-    Effect.map(monotonicMillis, (time) => {
+    Effect.map(Clock.Clock, (clock) => {
+      const time = monotonicMillis(clock)
       const bucket = buckets.get(caller) ?? { uses: limit, time }
       bucket.uses = Math.min(limit, bucket.uses + (time - bucket.time) * limit / windowMillis)
       bucket.time = time

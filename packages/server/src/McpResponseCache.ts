@@ -1,8 +1,9 @@
 /**
  * Middleware that keeps results of tools, resources and prompts for a time.
  */
-import { PreparedResult, Weight } from "@effect-mcp/session/internal"
+import { monotonicMillis, PreparedResult, Weight } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
+import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,7 +12,6 @@ import { KeptResult } from "./internal/entries/KeptResult.ts"
 import { CachedResults } from "./internal/middleware/CachedResults.ts"
 import * as Caller from "./internal/middleware/Caller.ts"
 import * as CanonicalText from "./internal/middleware/CanonicalText.ts"
-import { monotonicMillis } from "./internal/middleware/monotonicMillis.ts"
 import * as Outcome from "./internal/middleware/Outcome.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 
@@ -120,7 +120,7 @@ export const layer = <Self extends McpMiddleware.AnyId>(
           hasWarned = true
           return yield* handler
         }
-        const began = yield* monotonicMillis
+        const began = yield* Effect.map(Clock.Clock, monotonicMillis)
         const known = results.get(key, began)
         if (known !== undefined) {
           return target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known

@@ -26,7 +26,7 @@ import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { Turns } from "../src/internal/middleware/Turns.ts"
+import { ToolQueues } from "../src/internal/middleware/ToolQueues.ts"
 import { handshake } from "./support/connect.ts"
 import { describeForBothEras } from "./support/eras.ts"
 
@@ -516,9 +516,9 @@ describeForBothEras("the concurrency limit", ({ serve }) => {
 
   it.effect("keeps nothing of a tool after its last call, however the calls end", () =>
     Effect.gen(function*() {
-      const turns = new Turns({ max: 1, maxWaiting: 2, waitMillis: 300 })
+      const queues = new ToolQueues({ max: 1, maxWaiting: 2, waitMillis: 300 })
       const call = (key: string, effect: Effect.Effect<void, McpError.McpError>) =>
-        Effect.forkChild(Effect.exit(turns.run(key, key, effect)))
+        Effect.forkChild(Effect.exit(queues.run(key, key, effect)))
       const slow = Effect.sleep("1 second")
       const calls = [
         yield* call("a", slow),
@@ -526,11 +526,11 @@ describeForBothEras("the concurrency limit", ({ serve }) => {
         yield* call("c", Effect.die("broken"))
       ]
       yield* TestClock.adjust(1)
-      assert.strictEqual(turns.size, 1)
+      assert.strictEqual(queues.size, 1)
       const cancelled = yield* call("a", slow)
       const late = yield* call("a", slow)
       yield* TestClock.adjust(1)
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(turns.run("a", "a", slow))))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(queues.run("a", "a", slow))))
       yield* Fiber.interrupt(cancelled)
       yield* TestClock.adjust("300 millis")
       assert.isTrue(Exit.isFailure(yield* Fiber.join(late)))
@@ -539,11 +539,11 @@ describeForBothEras("the concurrency limit", ({ serve }) => {
       yield* TestClock.adjust("100 millis")
       for (const ended of calls) yield* Fiber.join(ended)
       // The call that waited runs now, so its tool is not forgotten.
-      assert.strictEqual(turns.size, 1)
+      assert.strictEqual(queues.size, 1)
       yield* TestClock.adjust("1 second")
       assert.isTrue(Exit.isSuccess(yield* Fiber.join(next)))
-      assert.strictEqual(turns.size, 0)
-      const pairs = new Turns({ max: 2, maxWaiting: 0, waitMillis: 300 })
+      assert.strictEqual(queues.size, 0)
+      const pairs = new ToolQueues({ max: 2, maxWaiting: 0, waitMillis: 300 })
       const both = yield* Effect.forkChild(
         Effect.forEach([slow, Effect.sleep("3 seconds")], (effect) => pairs.run("a", "a", effect), {
           concurrency: "unbounded"

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
+import { monotonicMillis } from "./internal/monotonicMillis.ts"
 import * as NumericOption from "./internal/NumericOption.ts"
 import { trust } from "./internal/trust.ts"
 
@@ -143,7 +144,7 @@ interface Entry {
  */
 export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionStore["Service"]> =>
   Effect.map(Clock.Clock, (clock) => {
-    const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
+    const now = () => monotonicMillis(clock)
     NumericOption.check(options, rules)
     const idleMillis = Duration.toMillis(options.idleTimeout ?? Duration.infinity)
     const sessions = LeastRecentlyUsed.make<Entry>({

@@ -8,7 +8,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import { type TaskRow, TaskTable } from "./internal/store/TaskTable.ts"
+import { type TaskRow, TasksInMemory } from "./internal/store/TasksInMemory.ts"
 import { trust } from "./internal/trust.ts"
 import * as StoredTask from "./StoredTask.ts"
 
@@ -233,7 +233,7 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<TaskStore
   Effect.sync(() => {
     NumericOption.check(options, rules)
     const { maxBytes = 256 * 1024 * 1024, maxTasks = 10_000 } = options
-    const table = new TaskTable({ maxTasks, maxBytes })
+    const table = new TasksInMemory({ maxTasks, maxBytes })
     return {
       create: (task, limits) => Exit.succeed(table.insert(rowOf(task), limits)),
       load: (id) => {

@@ -1,6 +1,7 @@
 /** The bound on the messages that a server may request from a model without a decision of the program about each. */
 
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
+import { monotonicMillis } from "@effect-mcp/session/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -27,8 +28,9 @@ export const make = (): <A, R>(answer: Effect.Effect<A, McpError.McpError, R>) =
   let updated: number | undefined
   return (answer) =>
     Effect.flatMap(
-      Clock.clockWith((clock) => Effect.sync(() => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)),
-      (now) => {
+      Clock.Clock,
+      (clock) => {
+        const now = monotonicMillis(clock)
         left = Math.min(limits.burst, left + (now - (updated ?? now)) * limits.perSecond / 1_000)
         updated = now
         if (left < 1) return Effect.fail(exceeded(Math.ceil((1 - left) * 1_000 / limits.perSecond)))

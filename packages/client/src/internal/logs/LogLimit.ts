@@ -1,5 +1,6 @@
 /** A limit on the log messages that a server can cause. */
 
+import { monotonicMillis } from "@effect-mcp/session/internal"
 import * as Effect from "effect/Effect"
 
 /** The numbers of one limit. */
@@ -31,7 +32,7 @@ export class LogLimit {
   /** Runs an effect that logs, if there is room for one more message. */
   within(log: Effect.Effect<void>): Effect.Effect<void> {
     return Effect.clockWith((clock) => {
-      const now = Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
+      const now = monotonicMillis(clock)
       if (!this.#take(now)) return Effect.void
       // Not before each message, because a flood leaves out some between any two.
       if (this.#leftOut === 0 || now - this.#reportedAt < reportMillis) return log

@@ -2,10 +2,10 @@
 
 import type { Resource } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
+import { monotonicMillis } from "@effect-mcp/session/internal"
 import { ResendPolicy } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Cause from "effect/Cause"
-import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
@@ -38,8 +38,6 @@ const leastMillis = 100
 
 /** The time that a server has to end a subscription, in milliseconds. */
 const endMillis = 10_000
-
-const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
 
 /** Returns whether the error says nothing about the resource: the session or a message was lost. */
 const isPassing = (error: RequestError.RequestError): boolean =>

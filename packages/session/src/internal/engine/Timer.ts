@@ -4,6 +4,7 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import { monotonicMillis } from "../monotonicMillis.ts"
 
 /** The session, or the host, whose deadlines the timer watches. */
 export interface TimerDependencies {
@@ -34,7 +35,7 @@ export class Timer {
 
   /** Returns the milliseconds of a monotonic clock. */
   now(): number {
-    return Number(this.#dependencies.clock.monotonicTimeNanosUnsafe()) / 1_000_000
+    return monotonicMillis(this.#dependencies.clock)
   }
 
   /** Calls `expire` at this time, or earlier. */

@@ -2,6 +2,7 @@
 
 import type * as Clock from "effect/Clock"
 import type * as Effect from "effect/Effect"
+import { monotonicMillis } from "../monotonicMillis.ts"
 import type { HostedSession } from "./HostedSession.ts"
 import * as HostMetrics from "./HostMetrics.ts"
 
@@ -38,7 +39,7 @@ export class Expiry {
     this.#options = options
     this.#clocks = {
       wall: options.clock.currentTimeMillisUnsafe(),
-      steady: Number(options.clock.monotonicTimeNanosUnsafe()) / 1_000_000
+      steady: monotonicMillis(options.clock)
     }
   }
 

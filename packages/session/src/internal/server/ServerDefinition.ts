@@ -21,6 +21,7 @@ import { UsedStates } from "../../UsedStates.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
+import { monotonicMillis } from "../monotonicMillis.ts"
 import * as NumericOption from "../NumericOption.ts"
 import { trust } from "../trust.ts"
 import { KnownClients } from "./KnownClients.ts"
@@ -92,7 +93,7 @@ export const requestStateSettings = (
   maxCharacters: limits.maxRequestStateCharacters,
   audience: description.info.name,
   now: () => clock.currentTimeMillisUnsafe(),
-  mayWarn: () => stateWarnings.take(Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000)
+  mayWarn: () => stateWarnings.take(monotonicMillis(clock))
 })
 
 /**

@@ -13,6 +13,7 @@ import type * as Session from "../../Session.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { Observers } from "../engine/Observers.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
+import { monotonicMillis } from "../monotonicMillis.ts"
 import { FairCapacity } from "./FairCapacity.ts"
 import { FrameServer, type IncomingFrame, type Server } from "./FrameServer.ts"
 import * as InboundEra from "./InboundEra.ts"
@@ -78,7 +79,7 @@ export const makeWith = (
     context,
     fork,
     emit: (event: SessionEvent) => observers.emit(event),
-    timer: { now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000 },
+    timer: { now: () => monotonicMillis(clock) },
     budget,
     capacity: new FairCapacity(limits, budget),
     listenerCapacity: new FairCapacity({ ...limits, maxIncomingRequests: limits.maxListeners }, budget),

@@ -1,7 +1,7 @@
 /** The rate of the requests about tasks of each client. */
 
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
-import { LeastRecentlyUsed, RateLimit } from "@effect-mcp/session/internal"
+import { LeastRecentlyUsed, monotonicMillis, RateLimit } from "@effect-mcp/session/internal"
 import { HandlerContext } from "@effect-mcp/session/internalEngine"
 import type { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
@@ -62,7 +62,7 @@ export class TaskRate {
     times: number
   ): Limited<A, E, R> {
     return Effect.clockWith((clock): Limited<A, E, R> => {
-      const now = Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
+      const now = monotonicMillis(clock)
       return this.#ratesOf(client)[kind].take(now, times) ? request : Effect.fail(this.#rejection)
     })
   }

@@ -1,7 +1,7 @@
 /** A log with at most one warning every ten seconds. */
+import { monotonicMillis } from "@effect-mcp/session/internal"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { monotonicMillis } from "./monotonicMillis.ts"
 
 /** The shortest time between two warnings. */
 const intervalMillis = 10_000

@@ -1,11 +1,10 @@
 /** The `EventStore` as a server calls it: with a timeout, and with failures that cost only resumption. */
 import { type EventStore, EventStoreError } from "@effect-mcp/session/EventStore"
-import { ForeignCall } from "@effect-mcp/session/internal"
+import { ForeignCall, monotonicMillis } from "@effect-mcp/session/internal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { LimitedLog } from "../../shared/LimitedLog.ts"
-import { monotonicMillis } from "../../shared/monotonicMillis.ts"
 import { isDone } from "./isDone.ts"
 
 type Store = EventStore["Service"]

@@ -1,11 +1,11 @@
 /** The watchdog of a server: one fiber that keeps streams alive, aborts stalled responses, and runs timeouts. */
+import { monotonicMillis } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Sse from "../../../Sse.ts"
-import { monotonicMillis } from "../../shared/monotonicMillis.ts"
 import * as WatchLoop from "../../shared/WatchLoop.ts"
 import { isDone } from "./isDone.ts"
 import type { SseResponseBody } from "./SseResponseBody.ts"

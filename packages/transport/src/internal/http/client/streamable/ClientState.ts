@@ -1,5 +1,6 @@
 /** The state that all parts of one Streamable HTTP client connection share. */
 import type { JsonRpc } from "@effect-mcp/protocol"
+import { monotonicMillis } from "@effect-mcp/session/internal"
 import type { Inbound, TransportEvent } from "@effect-mcp/session/Transport"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import type * as Cause from "effect/Cause"
@@ -8,7 +9,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { InboundBuffer } from "../../../shared/InboundBuffer.ts"
-import { monotonicMillis } from "../../../shared/monotonicMillis.ts"
 import type { McpEndpoint, Membership } from "../McpEndpoint.ts"
 import type { ReconnectDelay } from "./ReconnectDelay.ts"
 

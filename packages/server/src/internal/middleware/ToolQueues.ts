@@ -1,4 +1,4 @@
-/** The turns of calls: of each tool, a number of calls runs at the same time, and a number waits. */
+/** The queue of each tool: a number of its calls runs at the same time, and a number waits. */
 
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
@@ -25,8 +25,8 @@ const overloaded = (tool: string, problem: string): McpError.McpError =>
     message: `the tool "${tool}" is busy: ${problem}; try again later`
   })
 
-/** The calls of each tool. */
-export class Turns {
+/** The queues of all tools. */
+export class ToolQueues {
   readonly #limits: Limits
   /** The tools that are called now. A tool without a call has no entry, because tools can come and go without end. */
   readonly #byKey = new Map<string, Calls>()

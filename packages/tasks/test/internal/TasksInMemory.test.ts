@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type TaskRow, TaskTable } from "../../src/internal/store/TaskTable.ts"
+import { type TaskRow, TasksInMemory } from "../../src/internal/store/TasksInMemory.ts"
 
 const none = { maxTasks: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY }
 
@@ -16,9 +16,9 @@ const row = (id: string, changes: Partial<TaskRow> = {}): TaskRow => ({
   ...changes
 })
 
-describe("TaskTable", () => {
+describe("TasksInMemory", () => {
   it("keeps the tasks of an owner sorted, in whatever order they are created and deleted", () => {
-    const table = new TaskTable(none)
+    const table = new TasksInMemory(none)
     const places = Array.from({ length: 50 }, (_, index) => (index * 37) % 50)
     for (const place of places) table.insert(row(String(place), { createdAt: place }), none)
     for (const place of places.slice(0, 25)) table.delete(String(place))
@@ -32,7 +32,7 @@ describe("TaskTable", () => {
   })
 
   it("notifies the callers that wait for an earlier version, and no others", () => {
-    const table = new TaskTable(none)
+    const table = new TasksInMemory(none)
     table.insert(row("a"), none)
     const notified: Array<string> = []
     const stop = table.watch("a", 1, () => {

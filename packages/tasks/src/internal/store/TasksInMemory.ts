@@ -54,8 +54,8 @@ const indexOf = (rows: ReadonlyArray<TaskRow>, position: Position): number => {
   return from
 }
 
-/** A table of tasks, within limits. It drops no task by itself, and an owner without tasks takes no memory. */
-export class TaskTable {
+/** The tasks of a store in memory, within limits. It drops no task by itself, and an owner without tasks takes no memory. */
+export class TasksInMemory {
   readonly #limits: TaskLimits
   readonly #rows = new Map<string, TaskRow>()
   readonly #owners = new Map<string | undefined, OwnRows>()
