@@ -133,7 +133,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-08",
     at: "ClientTaskDispatch.progress",
-    original: "!Number.isFinite(step.progress) || step.progress <= this.#highest",
+    original: "!Number.isFinite(step.progress) || step.progress <= highest",
     broken: "step.progress < 2",
     test: "packages/tasks/test/questionTasks.test.ts",
     name: "[PRG-08] [TSK-17]"

@@ -303,7 +303,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-17",
     at: "ClientTaskDispatch.progress",
-    original: "{ ...step, progressToken, _meta: TaskState.relatedMeta(this.#taskId) }",
+    original: "{ ...step, progressToken, _meta: TaskState.relatedMeta(taskId) }",
     broken: "{ ...step, progressToken }",
     test: "packages/tasks/test/questionTasks.test.ts",
     name: "[PRG-08] [TSK-17]"

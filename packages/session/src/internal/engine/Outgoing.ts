@@ -47,6 +47,10 @@ export const notAllowed = (state: ReturnType<Handshaking["state"]>): RequestErro
     : { _tag: "WrongState", state: state._tag }
 }
 
+/** Returns whether a message cannot be sent because of a mistake of the program. */
+export const isMistake = ({ _tag }: RequestErrorReason): boolean =>
+  _tag === "UndeclaredCapability" || _tag === "InvalidParams"
+
 /** The action of the handshake machine for a request of this side, or the reason why it cannot be sent. */
 export type RequestAdmission = "Send" | "Hold" | RequestErrorReason
 

@@ -9,6 +9,7 @@ import * as Batch from "../engine/Batch.ts"
 import { HandlerContext, type HandlerContextDependencies } from "../engine/HandlerContext.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
+import * as Outgoing from "../engine/Outgoing.ts"
 import { OwnErrors } from "../engine/OwnErrors.ts"
 import * as TaskRequests from "../engine/TaskRequests.ts"
 import { trust } from "../trust.ts"
@@ -43,10 +44,6 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
   ): Effect.Effect<void, RequestError.RequestError>
 }
 
-/** Returns whether a message cannot be sent because of a mistake of the program. */
-const isMistake = ({ reason }: RequestError.RequestError): boolean =>
-  reason._tag === "UndeclaredCapability" || reason._tag === "InvalidParams"
-
 /** The context of one request of a client. */
 export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, ServerContextDependencies>
   implements Service
@@ -77,7 +74,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
         incoming.ended
           ? dropped("its request has ended")
           : Effect.catch(dependencies.sendLog(message, incoming.origin), (error) =>
-            isMistake(error)
+            Outgoing.isMistake(error.reason)
               ? Effect.die(error)
               : dropped(error.message))
       )

@@ -16,47 +16,23 @@ type Service = ClientRequestContext["Service"]
 
 const { notifications } = MethodTable
 
-/** The context of a handler whose request became a task. Its progress has the token of the request (PRG-08). */
-class ClientTaskContext implements Service {
-  readonly #question: Service
-  readonly #session: AskedSession
-  readonly #taskId: string
-  #highest = Number.NEGATIVE_INFINITY
-
-  constructor(question: Service, session: AskedSession, taskId: string) {
-    this.#question = question
-    this.#session = session
-    this.#taskId = taskId
-  }
-
-  get id(): Service["id"] {
-    return this.#question.id
-  }
-
-  get method(): string {
-    return this.#question.method
-  }
-
-  get meta(): Service["meta"] {
-    return this.#question.meta
-  }
-
-  get profile(): Service["profile"] {
-    return this.#question.profile
-  }
-
-  get progress(): Service["progress"] {
-    return (step: Progress.Progress) =>
-      Effect.suspend(() => {
-        const progressToken = this.#question.meta?.progressToken
-        if (progressToken === undefined) return Effect.void
-        if (!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void
-        this.#highest = step.progress
-        const params = { ...step, progressToken, _meta: TaskState.relatedMeta(this.#taskId) }
-        // The session may have ended. A step that JSON cannot carry is dropped as well.
-        return Effect.ignore(this.#session.sender.notify(notifications["notifications/progress"], params))
-      })
-  }
+/**
+ * Returns the context of a handler whose request became a task, from that of the request. Its progress has the token of
+ * the request (PRG-08).
+ */
+const contextOf = ({ id, meta, method, profile }: Service, session: AskedSession, taskId: string): Service => {
+  let highest = Number.NEGATIVE_INFINITY
+  const progress = (step: Progress.Progress) =>
+    Effect.suspend(() => {
+      const progressToken = meta?.progressToken
+      if (progressToken === undefined) return Effect.void
+      if (!Number.isFinite(step.progress) || step.progress <= highest) return Effect.void
+      highest = step.progress
+      const params = { ...step, progressToken, _meta: TaskState.relatedMeta(taskId) }
+      // The session may have ended. A step that JSON cannot carry is dropped as well.
+      return Effect.ignore(session.sender.notify(notifications["notifications/progress"], params))
+    })
+  return { id, method, meta, profile, progress }
 }
 
 const checkTask = validate(Task.TaskMetadata)
@@ -80,7 +56,7 @@ const start = <R>(
         Effect.scopedWith((scope) =>
           Effect.updateContext(handling, (services: Context.Context<never>) => {
             // Each request of a server has this service.
-            const own = new ClientTaskContext(Context.getUnsafe(services, ClientRequestContext), session, id)
+            const own = contextOf(Context.getUnsafe(services, ClientRequestContext), session, id)
             // The services of the question, with those of the task in their place.
             return trust<Context.Context<R>>(
               services.pipe(Context.add(ClientRequestContext, own), Context.add(Scope.Scope, scope))

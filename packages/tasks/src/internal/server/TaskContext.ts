@@ -41,10 +41,6 @@ export interface TaskContextDependencies {
   readonly steps?: OnceSteps.OnceSteps | undefined
 }
 
-/** Returns whether a message cannot be sent because of a mistake of the program. */
-const isMistake = ({ _tag }: RequestError.RequestErrorReason): boolean =>
-  _tag === "UndeclaredCapability" || _tag === "InvalidParams"
-
 const { notifications } = MethodTable
 
 /**
@@ -52,6 +48,12 @@ const { notifications } = MethodTable
  * task, and so do its questions. What it reads of the request is that of the call.
  */
 export class TaskContext implements Service {
+  readonly id: Service["id"]
+  readonly method: string
+  readonly meta: Service["meta"]
+  readonly principal: Service["principal"]
+  readonly profile: Profile.ClientProfile
+  readonly session: Service["session"]
   readonly #call: TaskCall
   readonly #dependencies: TaskContextDependencies
   readonly #questions: TaskQuestions
@@ -64,6 +66,12 @@ export class TaskContext implements Service {
     const { runs, scope, server: { maxStepCharacters, projection }, task, tasks } = dependencies
     const { id } = task
     this.#call = call
+    this.id = call.id
+    this.method = call.method
+    this.meta = call.meta
+    this.principal = call.principal
+    this.profile = call.profile
+    this.session = call.session
     this.#dependencies = dependencies
     this.#steps = dependencies.steps ?? new OnceSteps.OnceSteps(
       { maxCharacters: maxStepCharacters },
@@ -73,30 +81,6 @@ export class TaskContext implements Service {
     if (task.resumption !== undefined) this.#steps.persist = (key, result) => this.persist({ key, result })
     this.#questions = new TaskQuestions({ tasks, id, profile: call.profile, projection, runs })
     this.#status = new StatusMessage(tasks, id, scope, runs)
-  }
-
-  get id(): Service["id"] {
-    return this.#call.id
-  }
-
-  get method(): string {
-    return this.#call.method
-  }
-
-  get meta(): Service["meta"] {
-    return this.#call.meta
-  }
-
-  get principal(): Service["principal"] {
-    return this.#call.principal
-  }
-
-  get session(): Service["session"] {
-    return this.#call.session
-  }
-
-  get profile(): Profile.ClientProfile {
-    return this.#call.profile
   }
 
   get parameterHeaders(): Service["parameterHeaders"] {
@@ -119,7 +103,7 @@ export class TaskContext implements Service {
       Effect.suspend(() => {
         const built = this.#notification("notifications/message", message)
         if (Result.isFailure(built)) {
-          return isMistake(built.failure)
+          return Outgoing.isMistake(built.failure)
             ? Effect.die(RequestError.make("notifications/message", built.failure))
             : Effect.void
         }
@@ -134,7 +118,7 @@ export class TaskContext implements Service {
   get notify(): Service["notify"] {
     return (name, params) =>
       Effect.suspend(() => {
-        const { session } = this.#call
+        const { session } = this
         if (session === undefined) return Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
         const built = this.#notification(name, params)
         return Result.isFailure(built)
@@ -171,7 +155,7 @@ export class TaskContext implements Service {
    * request for its state travels on the session of the call, because it would wait too long.
    */
   get taskRequests(): Service["taskRequests"] {
-    const { profile, session } = this.#call
+    const { profile, session } = this
     if (Revision.isModern(profile.revision)) return TaskRequests.none(profile)
     const request = (row: ClientQuestion.QuestionRow, params: object, options?: QuestionOptions) => {
       if (ClientQuestion.rowOfStored(row.name, params) !== undefined) return this.#questions.ask(row, params, options)
