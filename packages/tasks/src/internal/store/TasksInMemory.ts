@@ -54,7 +54,7 @@ const indexOf = (rows: ReadonlyArray<TaskRow>, position: Position): number => {
   return from
 }
 
-/** The tasks of a store in memory, within limits. It drops no task by itself, and an owner without tasks takes no memory. */
+/** The tasks of a store in memory, within limits. It drops no task, and an owner without tasks takes no memory. */
 export class TasksInMemory {
   readonly #limits: TaskLimits
   readonly #rows = new Map<string, TaskRow>()
