@@ -1,6 +1,6 @@
 /**
  * The port between a session and its transport. One interface serves transports with one stream for all messages
- * (memory, stdio, Unix sockets, WebSocket), and transports with a stream for each request and at most one standalone
+ * (memory, stdio, sockets, WebSocket), and transports with a stream for each request and at most one standalone
  * stream (Streamable HTTP). A transport does not depend on schemas, states or the matching of responses.
  */
 import type { CloseReason, JsonRpc, Profile, Revision } from "@effect-mcp/protocol"

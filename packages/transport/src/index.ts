@@ -4,7 +4,8 @@
 
 // The modules that a program starts from.
 export * as Authentication from "./Authentication.ts"
-export * as HttpFallbackClient from "./HttpFallbackClient.ts"
+export * as SocketClient from "./SocketClient.ts"
+export * as SocketServer from "./SocketServer.ts"
 export * as StatelessHttpServer from "./StatelessHttpServer.ts"
 export * as StdioClient from "./StdioClient.ts"
 export * as StdioServer from "./StdioServer.ts"
@@ -16,10 +17,9 @@ export * as WebSocketServer from "./WebSocketServer.ts"
 // More.
 export * as HiddenSecrets from "./HiddenSecrets.ts"
 export * as HttpClientOptions from "./HttpClientOptions.ts"
+export * as HttpFallbackClient from "./HttpFallbackClient.ts"
 export * as HttpServerOptions from "./HttpServerOptions.ts"
 export * as HttpSseClient from "./HttpSseClient.ts"
 export * as HttpSseServer from "./HttpSseServer.ts"
 export * as JsonLines from "./JsonLines.ts"
-export * as SocketClient from "./SocketClient.ts"
-export * as SocketServer from "./SocketServer.ts"
 export * as Sse from "./Sse.ts"

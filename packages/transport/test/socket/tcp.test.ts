@@ -6,22 +6,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Net from "node:net"
+import { freePort } from "../support/loopback.ts"
 
 const info = { name: "test", version: "1.0.0" }
 
 const host = SessionHost.layer({
   "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(name)] })
 }, { info })
-
-/** Returns a port that was free a moment ago. */
-const freePort = Effect.callback<number>((resume) => {
-  const listener = Net.createServer().listen(0, "127.0.0.1", () => {
-    const address = listener.address()
-    const port = address !== null && typeof address === "object" ? address.port : 0
-    listener.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 const connect = (port: number) =>
   Layer.build(

@@ -1,7 +1,7 @@
 /** Servers at a free port of this machine. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type * as http from "node:http"
+import * as http from "node:http"
 
 /** Listens until the scope closes, and returns the port. */
 export const listen = (server: http.Server): Effect.Effect<number, never, Scope.Scope> =>
@@ -18,3 +18,6 @@ export const listen = (server: http.Server): Effect.Effect<number, never, Scope.
         server.closeAllConnections()
       })
   )
+
+/** A port that was free a moment ago. */
+export const freePort: Effect.Effect<number> = Effect.suspend(() => Effect.scoped(listen(http.createServer())))

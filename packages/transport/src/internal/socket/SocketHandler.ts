@@ -1,4 +1,4 @@
-/** The connections of a Unix socket server: each opens a session, or receives an error with the reason. */
+/** The connections of a server of sockets: each opens a session, or receives an error with the reason. */
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import type { Connection, Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
