@@ -396,25 +396,6 @@ export type AnyRequest = Requests[keyof Requests]
  */
 export type AnyNotification = Notifications[keyof Notifications]
 
-/**
- * The names of the requests that change nothing at their receiver, so a sender may repeat them. A request with another
- * name may have an effect.
- *
- * @category constants
- */
-export const readingMethods: ReadonlySet<string> = new Set([
-  "ping",
-  "tools/list",
-  "resources/list",
-  "resources/templates/list",
-  "resources/read",
-  "prompts/list",
-  "prompts/get",
-  "completion/complete",
-  "tasks/get",
-  "tasks/list"
-])
-
 // The names come from a peer: an object in place of the Map would find `constructor` and `__proto__`.
 const requestsByName: ReadonlyMap<string, AnyRequest> = new Map(Object.entries({ ...requests }))
 const notificationsByName: ReadonlyMap<string, AnyNotification> = new Map(Object.entries({ ...notifications }))

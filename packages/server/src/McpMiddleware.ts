@@ -13,12 +13,8 @@ import type * as Scope from "effect/Scope"
 import * as LayerServices from "./internal/LayerServices.ts"
 import { trust } from "./internal/trust.ts"
 
-/**
- * Identifies the keys and the types of middleware.
- *
- * @category constants
- */
-export const MiddlewareTypeId = "~effect-mcp/server/McpMiddleware"
+/** Identifies the keys and the types of middleware. */
+const TypeId = "~effect-mcp/server/McpMiddleware"
 
 /**
  * The result of a handler. Middleware returns it unchanged, because its type is known only to the handler.
@@ -26,7 +22,7 @@ export const MiddlewareTypeId = "~effect-mcp/server/McpMiddleware"
  * @category models
  */
 export interface HandlerResult {
-  readonly [MiddlewareTypeId]: "HandlerResult"
+  readonly [TypeId]: "HandlerResult"
 }
 
 /**
@@ -82,7 +78,7 @@ export type McpMiddleware<Provides, Requires> = (
  * @category models
  */
 export interface AnyId {
-  readonly [MiddlewareTypeId]: { readonly provides: unknown; readonly requires: unknown }
+  readonly [TypeId]: { readonly provides: unknown; readonly requires: unknown }
 }
 
 /**
@@ -91,7 +87,7 @@ export interface AnyId {
  * @category models
  */
 export interface AnyService {
-  readonly [MiddlewareTypeId]: typeof MiddlewareTypeId
+  readonly [TypeId]: typeof TypeId
   readonly key: string
   readonly Identifier: unknown
 }
@@ -101,14 +97,14 @@ export interface AnyService {
  *
  * @category models
  */
-export type Provides<Id> = Id extends { readonly [MiddlewareTypeId]: { readonly provides: infer P } } ? P : never
+export type Provides<Id> = Id extends { readonly [TypeId]: { readonly provides: infer P } } ? P : never
 
 /**
  * The services that a middleware requires for each request, from the middleware around it.
  *
  * @category models
  */
-export type Requires<Id> = Id extends { readonly [MiddlewareTypeId]: { readonly requires: infer R } } ? R : never
+export type Requires<Id> = Id extends { readonly [TypeId]: { readonly requires: infer R } } ? R : never
 
 /**
  * The class of a middleware's key.
@@ -117,9 +113,9 @@ export type Requires<Id> = Id extends { readonly [MiddlewareTypeId]: { readonly 
  */
 export interface ServiceClass<Self, Id extends string, P, R> extends Context.Service<Self, McpMiddleware<P, R>> {
   new(_: never): Context.ServiceClass.Shape<Id, McpMiddleware<P, R>> & {
-    readonly [MiddlewareTypeId]: { readonly provides: P; readonly requires: R }
+    readonly [TypeId]: { readonly provides: P; readonly requires: R }
   }
-  readonly [MiddlewareTypeId]: typeof MiddlewareTypeId
+  readonly [TypeId]: typeof TypeId
 }
 
 type Member<Config, Name extends "provides" | "requires"> = Name extends keyof Config ? Config[Name] : never
@@ -149,7 +145,7 @@ export const Service =
     trust(
       Object.assign(
         Context.Service<Self, McpMiddleware<Member<Config, "provides">, Member<Config, "requires">>>()(id),
-        { [MiddlewareTypeId]: MiddlewareTypeId }
+        { [TypeId]: TypeId }
       )
     )
 

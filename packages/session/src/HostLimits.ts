@@ -1,8 +1,7 @@
 /**
  * The limits of a host: the number of its sessions, their lifetimes, and the eviction of sessions when it is full.
  */
-import * as Duration from "effect/Duration"
-import * as NumericOption from "./internal/NumericOption.ts"
+import type * as Duration from "effect/Duration"
 
 /**
  * Limits of the number of sessions of a host, and of their lifetimes. Every member has a default.
@@ -63,48 +62,4 @@ export interface Options {
   readonly maxAnonymousEvictionsPerSecond?: number
   /** The age at which a session closes as `Expired`, even if it is in use. Default: no limit. */
   readonly maxAge?: Duration.Input
-}
-
-/**
- * All limits, with durations in milliseconds. `Infinity` means no limit.
- *
- * @category models
- */
-export interface HostLimits {
-  readonly max: number
-  readonly maxPerPrincipal: number
-  readonly handshakeTimeout: number
-  readonly idleTimeout: number
-  readonly maxAge: number
-  readonly anonymousEvictionTimeout: number
-  readonly maxAnonymousEvictionsPerSecond: number
-}
-
-const { countFromZero, duration } = NumericOption
-
-const settings: NumericOption.Settings<Options> = {
-  max: [countFromZero, 10_000],
-  maxPerPrincipal: [countFromZero, 1000],
-  handshakeTimeout: [duration, "60 seconds"],
-  idleTimeout: [duration, "30 minutes"],
-  maxAge: [duration, Duration.infinity],
-  anonymousEvictionTimeout: [duration, "5 minutes"],
-  maxAnonymousEvictionsPerSecond: [countFromZero, 10]
-}
-
-/**
- * Returns all limits, with the defaults. Throws an `InvalidOptionError` if a number is out of its range.
- *
- * @example
- * ```ts
- * import { HostLimits } from "@effect-mcp/session"
- *
- * export const ofOne = HostLimits.make({ max: 500 }).maxPerPrincipal // => 500
- * ```
- *
- * @category constructors
- */
-export const make = (options: Options = {}): HostLimits => {
-  const limits = NumericOption.resolve(options, settings, "sessions.")
-  return { ...limits, maxPerPrincipal: Math.min(limits.maxPerPrincipal, limits.max) }
 }

@@ -4,7 +4,6 @@
  * Sessions, transports and supervised clients use it, so that none of them runs a tool twice.
  */
 
-import { MethodTable } from "@effect-mcp/protocol"
 import type * as RequestError from "../../RequestError.ts"
 import type { TransportError } from "../../TransportError.ts"
 
@@ -33,8 +32,22 @@ export interface Attempted {
 export const allows = ({ isRepeatable, maxRepetitions = 1, outcome, repetitions }: Attempted): boolean =>
   outcome === "Unsent" || (outcome === "Unknown" && isRepeatable && repetitions < maxRepetitions)
 
+/** The requests that change nothing at their receiver. A request with another name may have an effect. */
+const readingMethods: ReadonlySet<string> = new Set([
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "tasks/get",
+  "tasks/list"
+])
+
 /** Returns whether the requests of a method only read, so that the peer may carry them out twice. */
-export const isReading = (method: string): boolean => MethodTable.readingMethods.has(method)
+export const isReading = (method: string): boolean => readingMethods.has(method)
 
 /** The statuses with which a server, or the gateway before it, rejects a message for now: it has not carried it out. */
 const passingStatuses: ReadonlySet<number> = new Set([429, 503])

@@ -10,7 +10,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
-import * as HostLimits from "../../HostLimits.ts"
+import type * as HostLimits from "../../HostLimits.ts"
 import * as Limits from "../../Limits.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { SessionStore } from "../../SessionStore.ts"
@@ -23,6 +23,7 @@ import * as Broadcast from "./Broadcast.ts"
 import * as Expiry from "./Expiry.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
 import * as HostStore from "./HostStore.ts"
+import * as ResolvedLimits from "./ResolvedLimits.ts"
 import * as Restorer from "./Restorer.ts"
 import { SessionCloser } from "./SessionCloser.ts"
 import { type Health, type Hosted, HostFullError, type SessionHostShape } from "./SessionHostShape.ts"
@@ -64,7 +65,7 @@ export const make = Effect.fnUntraced(function*(
 
 /** One host. Its public members are fields, so that programs can pass them around. */
 export class SessionHostImplementation implements SessionHostShape {
-  readonly #limits: HostLimits.HostLimits
+  readonly #limits: ResolvedLimits.ResolvedLimits
   readonly #lifetimes: Expiry.Lifetimes
   /** The time after which a new session may be due, or the store may need to learn of its use, in milliseconds. */
   readonly #firstCheckMillis: number
@@ -90,7 +91,7 @@ export class SessionHostImplementation implements SessionHostShape {
     { observe, onClosed, onOpened, sessions, ...server }: Options,
     { clock, context, scope }: Environment
   ) {
-    this.#limits = HostLimits.make(sessions)
+    this.#limits = ResolvedLimits.resolve(sessions)
     this.#lifetimes = {
       initialize: Duration.toMillis(server.limits?.initializeTimeout ?? "30 seconds"),
       handshake: this.#limits.handshakeTimeout,

@@ -1,11 +1,11 @@
 /** The slots of a host: the sessions that occupy them, and the session that loses its slot to a newcomer. */
 
-import type { HostLimits } from "../../HostLimits.ts"
 import type { Principal } from "../../Principal.ts"
 import { LinkedList } from "../collections/LinkedList.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import { type AnonymousClient, AnonymousClients } from "./AnonymousClients.ts"
 import type { HostedSession } from "./HostedSession.ts"
+import type { ResolvedLimits } from "./ResolvedLimits.ts"
 
 /** The time in milliseconds for which a session cannot be evicted after its opening, and after each use. */
 export const graceMillis = 3000
@@ -45,7 +45,7 @@ export interface Full {
 
 /** The parts of a host that its slots need. */
 export interface Options {
-  readonly limits: HostLimits
+  readonly limits: ResolvedLimits
   /** The wall-clock time, in which the fields of a `HostedSession` are, in milliseconds. */
   readonly now: () => number
   /** The time of a clock that never jumps, in milliseconds. */
