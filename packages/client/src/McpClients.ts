@@ -374,7 +374,7 @@ const makeAny = Effect.fnUntraced(function*(
     watch: (server, uri) => Stream.unwrap(Effect.map(memberOf(server), ({ client }) => client.watch(uri))),
     add: (server, target, own) =>
       Effect.updateContext(
-        join(server, trust(target), trust(own)),
+        join(server, target, own),
         // The handlers of the group may need services of its context.
         (own: Context.Context<Scope.Scope>) => Context.merge(context, own)
       )
@@ -502,4 +502,6 @@ export const layer = <
   McpClients,
   never,
   Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R, Scope.Scope>
-> => layerAs(trust<Context.Key<McpClients, McpClientsShape<keyof Targets & string>>>(McpClients), targets, options)
+> =>
+  // A layer of these targets provides a group that has their names.
+  layerAs(trust<Context.Key<McpClients, McpClientsShape<keyof Targets & string>>>(McpClients), targets, options)

@@ -15,6 +15,7 @@ interface RawJson {
   readonly rawJSON?: (text: string) => unknown
 }
 
+// The compiler's library does not declare the member, and some runtimes do not have it.
 const { rawJSON } = trust<RawJson>(JSON)
 
 type Container = Array<unknown> | { [name: string]: unknown }
@@ -205,6 +206,7 @@ class Reader {
   }
 
   #nameIn({ index, isArray, nameBegin, nameEnd }: Level): string | number {
+    // The text between these places is a JSON string.
     return isArray ? index : trust<string>(JSON.parse(this.#text.slice(nameBegin, nameEnd)))
   }
 

@@ -200,6 +200,7 @@ export const classify = (frame: unknown): Classified => {
   if (isTooLong(id)) return tooLong("the id")
   if (typeof envelope.method !== "string") return malformed(id, true, "a method is a string")
   if (envelope.jsonrpc !== "2.0") return malformed(id, true, "jsonrpc must be \"2.0\"")
+  // Here and below, the members of the frame that its type names have been checked.
   if (!("id" in frame)) {
     return overlongIn(envelope.method, envelope.params) ?? { _tag: "Notification", message: trust<Notification>(frame) }
   }
@@ -233,6 +234,7 @@ const classifyResponse = (
     const meant = error === null ? withoutError : result === null ? withoutResult : undefined
     return rejected("a response has a result or an error, not both", meant)
   }
+  // Here and below, the members of the frame that its type names have been checked.
   if (carriesResult) {
     return id === undefined
       ? rejected("a result must carry the id of its request")

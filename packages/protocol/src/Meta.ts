@@ -44,6 +44,7 @@ export interface RequestMeta extends Meta {
   readonly progressToken?: ProgressToken
 }
 
+// The interface also has the members that the schema does not name.
 export const RequestMeta: Schema.Codec<RequestMeta> = trust(
   Schema.Struct({ progressToken: Schema.optionalKey(ProgressToken) })
 )

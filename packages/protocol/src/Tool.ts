@@ -173,5 +173,6 @@ export const structuredMembers = (
   { structuredContent }: CallToolResult
 ): { readonly [name: string]: unknown } =>
   typeof structuredContent === "object" && structuredContent !== null && !Array.isArray(structuredContent)
+    // The type `object` has no index signature.
     ? trust<{ readonly [name: string]: unknown }>(structuredContent)
     : {}

@@ -56,6 +56,7 @@ const toolOf = (group: string, rpc: Rpc.AnyWithProps, name: string, description:
     throw new RegistrationError({ group, problem })
   }
   const hasPayload = rpc.payloadSchema.ast._tag !== "Void"
+  // `Tool.Any` hides the schemas, whose types the erased procedure does not have.
   return trust(
     Tool.make(name, {
       ...(description === undefined ? undefined : { description }),
@@ -132,6 +133,7 @@ const handlerOf = (
       }
       let effect: Effect.Effect<unknown, unknown, unknown> = Effect.updateContext(
         Effect.suspend(() => effectOf(handler(payload, options))),
+        // The type of the Layer states that these are the services of the handler.
         (request: Context.Context<never>) => trust(services(request))
       )
       for (const key of rpc.middlewares) {
@@ -197,10 +199,11 @@ export const layer = <R extends Rpc.Any, const Tag extends Unary<R>["_tag"], RH 
     const context = yield* Effect.context<never>()
     const clientOf = clients()
     const served = only.map((tag) => {
-      const rpc = group.requests.get(tag)
+      // Each procedure of a group has these properties. The type parameter does not say so.
+      const rpc = trust<Rpc.AnyWithProps | undefined>(group.requests.get(tag))
       if (rpc === undefined) throw new RegistrationError({ group: id, problem: `there is no procedure "${tag}"` })
-      const tool = toolOf(id, trust<Rpc.AnyWithProps>(rpc), rename(tag), describe?.[tag])
-      return { tool, handler: handlerOf(id, trust<Rpc.AnyWithProps>(rpc), context, headers, clientOf) }
+      const tool = toolOf(id, rpc, rename(tag), describe?.[tag])
+      return { tool, handler: handlerOf(id, rpc, context, headers, clientOf) }
     })
     yield* server.register(GroupRegistration.make({
       id,

@@ -154,6 +154,7 @@ export type Named<O extends { readonly info: Implementation.Implementation }> =
 /** Returns options with their name and version in `info`. */
 const inInfo = <O extends { readonly info: Implementation.Implementation }>(options: Named<O>): O => {
   if (options.info !== undefined) return options
+  // Options without `info` have the members of `info` beside the others. The compiler does not narrow a generic union.
   const { description, icons, name, title, version, websiteUrl, ...rest } = trust<Implementation.Implementation>(
     options
   )
@@ -165,6 +166,7 @@ const inInfo = <O extends { readonly info: Implementation.Implementation }>(opti
     ...(websiteUrl === undefined ? undefined : { websiteUrl }),
     ...(icons === undefined ? undefined : { icons })
   }
+  // All members of `O` but `info` are in `rest`.
   return trust<O>({ ...rest, info })
 }
 

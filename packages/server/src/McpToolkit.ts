@@ -72,6 +72,7 @@ const handlerOf = (group: string, tool: Tool.Any, context: Context.Context<never
   return (params, call) =>
     Effect.updateContext(
       Effect.mapError(handler(params, call), toMessage(tool)),
+      // The type of the Layer states that these are the services of the handler.
       (request: Context.Context<never>) => trust<Context.Context<unknown>>(services(request))
     )
 }

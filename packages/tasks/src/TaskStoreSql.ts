@@ -78,6 +78,8 @@ const idOf = (key: string): string => trust<string>(JSON.parse(`"${key}"`))
 /** Returns the text of a principal in the database. That of a name begins with a quotation mark. */
 const ownerOf = (principal: string | undefined): string => principal === undefined ? "" : JSON.stringify(principal)
 
+// Here and below, the texts were written by this module.
+
 /** Returns what has changed in a row since its texts were written. */
 const renewed = (
   { lease }: Pick<StoredTask.TaskState, "lease">,
@@ -91,8 +93,6 @@ const renewed = (
     ? undefined
     : { message: trust<string>(JSON.parse(message)), updatedAt, version })
 })
-
-// The texts were written by this module.
 
 const taskOf = (row: Pick<TaskRow, "lease_expires_at" | "message" | "task" | "updated_at" | "version">) => {
   const task = trust<StoredTask.StoredTask>(ExactJson.parse(row.task))

@@ -81,6 +81,7 @@ const isolated = (
         for (const [key, service] of services) all.set(key, service)
         const span = Context.getOrUndefined(outer, Tracer.ParentSpan)
         if (span !== undefined) all.set(Tracer.ParentSpan.key, span)
+        // As above: all services that the handler needs.
         return trust<Context.Context<unknown>>(Context.makeUnsafe(all))
       }
     )

@@ -109,6 +109,7 @@ const fields = (
 }
 
 const bodyOf = (tag: string, encoded: unknown, contentType: string): HttpBody.HttpBody => {
+  // The schema of a form encodes to its fields.
   if (tag === "FormUrlEncoded") return HttpBody.urlParams(trust<UrlParams.Input>(encoded), contentType)
   const text = tag === "Text" ? String(encoded) : JSON.stringify(encoded)
   return text === undefined ? HttpBody.empty : HttpBody.text(text, contentType)

@@ -81,6 +81,7 @@ const requestOf = (id: string, { method, params = {} }: InputRequired.InputReque
   JsonRpc.request(
     id,
     method,
+    // The params of each method are an object, which has no index signature in its type.
     trust<JsonRpc.Params>(
       method === "elicitation/create" && "mode" in params && params.mode === "url"
         ? { ...params, elicitationId: id }

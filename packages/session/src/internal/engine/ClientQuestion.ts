@@ -21,23 +21,21 @@ export type QuestionRow = MethodDefinition.RequestMethod<string, MethodDefinitio
 /** The row of a question that a server sends as a request. */
 export type ServerRow = MethodDefinition.RequestMethod<string, "server", object, unknown>
 
-/** The row of questions to the user. */
-export const elicitation = trust<QuestionRow>(MethodTable.requests["elicitation/create"])
+/** Returns the row of a method without its types: the schemas of the row check the params and the result. */
+const untyped = (method: keyof typeof MethodTable.requests): QuestionRow =>
+  trust<QuestionRow>(MethodTable.requests[method])
 
-// A map, because a lookup in a record would find `constructor`.
-const rows = new Map<string, QuestionRow>([
-  elicitation,
-  trust<QuestionRow>(MethodTable.requests["sampling/createMessage"]),
-  trust<QuestionRow>(MethodTable.requests["roots/list"])
-].map((row) => [row.name, row]))
+/** The row of questions to the user. */
+export const elicitation = untyped("elicitation/create")
+
+// Maps, because a lookup in a record would find `constructor`.
+const rows = new Map(
+  [elicitation, untyped("sampling/createMessage"), untyped("roots/list")].map((row) => [row.name, row])
+)
+const taskRows = new Map([untyped("tasks/result"), untyped("tasks/cancel")].map((row) => [row.name, row]))
 
 /** Returns the row of a method, or `undefined` if it cannot be asked. */
 export const rowOf = (method: string): QuestionRow | undefined => rows.get(method)
-
-const taskRows = new Map<string, QuestionRow>([
-  trust<QuestionRow>(MethodTable.requests["tasks/result"]),
-  trust<QuestionRow>(MethodTable.requests["tasks/cancel"])
-].map((row) => [row.name, row]))
 
 /** Returns whether a stored question is about a task of the client. */
 export const isAboutTask = (method: string): boolean => taskRows.has(method)
@@ -47,7 +45,7 @@ export const rowOfStored = (method: string, params: object): QuestionRow | undef
   const about = taskRows.get(method)
   if (about !== undefined) return about
   const row = rows.get(method)
-  return row === undefined || !("task" in params) ? row : { ...row, result: trust(Task.CreateTaskResult) }
+  return row === undefined || !("task" in params) ? row : { ...row, result: Task.CreateTaskResult }
 }
 
 /** Returns why a client cannot be asked this question. */

@@ -112,7 +112,7 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
   const notifications = new Map<string, Handled<NotificationHandler<R> | undefined>>()
 
   // The type of a handler matches the row of its name, and that of an extension its own row. A lookup by a string loses
-  // this type.
+  // this type, so each handler below is trusted to match the row beside it.
   for (const { handler, row } of extensions) {
     if (row.kind === "request") requests.set(row.name, [handled(row, trust(handler))])
     else notifications.set(row.name, handled(row, trust(handler)))

@@ -136,6 +136,7 @@ export const validateIncoming = (
     return Result.isSuccess(checked) ? undefined : `Invalid params for ${method}: ${checked.failure}`
   }
   if (method !== "elicitation/create" || declared === undefined) return undefined
+  // Checked as above.
   const { mode = "form" } = trust<Elicitation.ElicitParams>(params)
   return Capabilities.declares(declared(), mode === "url" ? "elicitation.url" : "elicitation.form")
     ? undefined

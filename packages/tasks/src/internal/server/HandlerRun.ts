@@ -106,6 +106,7 @@ export const again = (
       if (messages !== undefined) endpoint.messages.set(id, messages)
       return Effect.provideContext(
         run(endpoint, server, call, task, messages, handling),
+        // The context of the server has the services that its handlers need.
         trust<Context.Context<unknown>>(context)
       )
     }),

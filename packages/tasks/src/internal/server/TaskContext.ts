@@ -161,6 +161,7 @@ export class TaskContext implements Service {
       if (ClientQuestion.rowOfStored(row.name, params) !== undefined) return this.#questions.ask(row, params, options)
       return session === undefined
         ? Effect.fail(RequestError.make(row.name, { _tag: "ExchangeEnded" }))
+        // A row that a server may send. Its caller has the type of its params.
         : session.extension(trust<ClientQuestion.ServerRow>(row), params, options)
     }
     return {

@@ -69,6 +69,7 @@ const makeOpenRequests = (endExchange: (origin: Transport.StreamOrigin) => void)
       for (const message of messages) {
         if (JsonRpc.isRequest(message)) open.set(message.id, { request: message, origin })
         else if ("method" in message && message.method === "notifications/cancelled") {
+          // An id of another type is found in no map.
           const id = trust<RequestId.RequestId>(message.params?.["requestId"])
           const cancelled = open.get(id)
           open.delete(id)
@@ -175,6 +176,7 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
             )
           }
           const { last, replyTo } = requests.route(frame)
+          // As above, the frame may be no message.
           return Effect.tap(
             connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo, last }),
             () => Effect.sync(() => handshakes.sent(frame))
