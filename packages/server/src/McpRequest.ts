@@ -7,6 +7,7 @@ import {
   type Elicitation,
   ElicitationSchema,
   type Logging,
+  type McpError,
   type Progress,
   Sampling
 } from "@effect-mcp/protocol"
@@ -106,7 +107,7 @@ export const elicit = <S extends Schema.Constraint>(
 ): Effect.Effect<
   S["Type"],
   ElicitationError | RequestError.RequestError,
-  RequestContext.RequestContext | S["DecodingServices"]
+  McpRequest | S["DecodingServices"]
 > =>
   // The codec decodes to the type of its schema, and needs its services.
   trust(Effect.suspend(() => {
@@ -116,7 +117,7 @@ export const elicit = <S extends Schema.Constraint>(
       Effect.flatMap((content) =>
         Effect.catch(codec.decode(content), ({ problem }) =>
           Effect.flatMap(
-            RequestContext.RequestContext,
+            McpRequest,
             (context) => Effect.fail(UnfitAnswer.make(context, problem))
           ))
       )
@@ -125,8 +126,8 @@ export const elicit = <S extends Schema.Constraint>(
 
 /**
  * Requests that the user visits a page, for input that must not pass through the client, such as a password (ELI-10).
- * It succeeds when the user agrees to open the page. `session.elicitationComplete` of the `RequestContext` notifies the
- * client when the user is done there.
+ * It succeeds when the user agrees to open the page. `session.elicitationComplete` of the request notifies the client
+ * when the user is done there.
  *
  * @example
  * ```ts
@@ -144,7 +145,7 @@ export const elicitUrl = (
   message: string,
   page: { readonly url: string; readonly elicitationId: string },
   options?: RequestContext.QuestionOptions
-): Effect.Effect<void, ElicitationError | RequestError.RequestError, RequestContext.RequestContext> =>
+): Effect.Effect<void, ElicitationError | RequestError.RequestError, McpRequest> =>
   Effect.asVoid(Effect.flatMap(
     RequestContext.elicit({ mode: "url", message, ...page }, options),
     (result) => accepted(message, result)
@@ -194,7 +195,7 @@ export interface SampleOptions
 export const sample = (
   prompt: string | ReadonlyArray<Sampling.SamplingMessage>,
   options: SampleOptions
-): Effect.Effect<Sample, RequestError.RequestError, RequestContext.RequestContext> => {
+): Effect.Effect<Sample, RequestError.RequestError, McpRequest> => {
   const { extendOnProgress, key, meta, onProgress, timeout, totalTimeout, ...params } = options
   const messages = typeof prompt === "string" ? [{ role: "user", content: Content.text(prompt) } as const] : prompt
   return Effect.map(
@@ -226,7 +227,7 @@ export const sample = (
  */
 export const roots = (
   options?: RequestContext.QuestionOptions
-): Effect.Effect<ReadonlyArray<string>, RequestError.RequestError, RequestContext.RequestContext> =>
+): Effect.Effect<ReadonlyArray<string>, RequestError.RequestError, McpRequest> =>
   Effect.map(RequestContext.listRoots(options), ({ roots }) => roots.map(({ uri }) => uri))
 
 /**
@@ -242,7 +243,7 @@ export const roots = (
  *
  * @category notifications
  */
-export const progress = (step: Progress.Progress): Effect.Effect<void, never, RequestContext.RequestContext> =>
+export const progress = (step: Progress.Progress): Effect.Effect<void, never, McpRequest> =>
   RequestContext.progress(step)
 
 /**
@@ -260,7 +261,7 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
  */
 export const log = (
   message: Omit<Logging.LogMessageParams, "_meta">
-): Effect.Effect<void, never, RequestContext.RequestContext> => RequestContext.log(message)
+): Effect.Effect<void, never, McpRequest> => RequestContext.log(message)
 
 /**
  * Sends a notification with the request, for example that a resource has changed. Use the `session` of the request for
@@ -316,4 +317,4 @@ export const once: typeof RequestContext.once = RequestContext.once
  *
  * @category tasks
  */
-export const becomeTask: typeof RequestContext.becomeTask = RequestContext.becomeTask
+export const becomeTask: Effect.Effect<boolean, McpError.McpError, McpRequest> = RequestContext.becomeTask

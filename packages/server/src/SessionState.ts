@@ -2,11 +2,11 @@
  * State of a session: a value for each client, which ends with its session.
  */
 import type { ServerSession } from "@effect-mcp/session"
-import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
+import { McpRequest } from "./McpRequest.ts"
 import { McpServer } from "./McpServer.ts"
 
 /**
@@ -41,17 +41,17 @@ export class NoSessionError extends Data.TaggedError("NoSessionError")<{
 export interface SessionState<A> {
   readonly name: string
   /** The reference with the value of this session. */
-  readonly ref: Effect.Effect<Ref.Ref<A>, NoSessionError, RequestContext.RequestContext>
+  readonly ref: Effect.Effect<Ref.Ref<A>, NoSessionError, McpRequest>
   /** Returns the reference with the value of this session, for the handler of a notification. */
   readonly of: (session: ServerSession.ServerSessionShape) => Effect.Effect<Ref.Ref<A>>
-  readonly get: Effect.Effect<A, NoSessionError, RequestContext.RequestContext>
-  readonly set: (value: A) => Effect.Effect<void, NoSessionError, RequestContext.RequestContext>
+  readonly get: Effect.Effect<A, NoSessionError, McpRequest>
+  readonly set: (value: A) => Effect.Effect<void, NoSessionError, McpRequest>
   /** Changes the value, and returns the new one. */
-  readonly update: (change: (value: A) => A) => Effect.Effect<A, NoSessionError, RequestContext.RequestContext>
+  readonly update: (change: (value: A) => A) => Effect.Effect<A, NoSessionError, McpRequest>
   /** Changes the value, and returns a result. Concurrent requests of the session change it one after another. */
   readonly modify: <B>(
     change: (value: A) => readonly [B, A]
-  ) => Effect.Effect<B, NoSessionError, RequestContext.RequestContext>
+  ) => Effect.Effect<B, NoSessionError, McpRequest>
 }
 
 /**
@@ -83,7 +83,7 @@ export const make = <A>(name: string, initial: () => A): SessionState<A> => {
       return created
     })
   const ref = Effect.flatMap(
-    RequestContext.RequestContext,
+    McpRequest,
     ({ session }) => session === undefined ? Effect.fail(new NoSessionError({ state: name })) : of(session)
   )
   return {
