@@ -83,7 +83,7 @@ export interface VirtualRuntime {
  *   }
  * }
  * export const message = attempt()
- * // => "seed 1: a program took 200000 steps at 0 ms without time passing; add a sleep to it"
+ * // => "a program took 200000 steps at 0 ms without time passing; add a sleep to it"
  * ```
  *
  * @category errors
@@ -97,8 +97,9 @@ export class NotSettledError extends Data.TaggedError("NotSettledError")<{
   readonly steps: number
 }> {
   override get message(): string {
-    const { at, seed, steps } = this
-    return `seed ${seed}: a program took ${steps} steps at ${at} ms without time passing; add a sleep to it`
+    // Without the seed: a simulation has one of its own, which its report names.
+    const { at, steps } = this
+    return `a program took ${steps} steps at ${at} ms without time passing; add a sleep to it`
   }
 }
 
