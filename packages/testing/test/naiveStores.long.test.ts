@@ -10,6 +10,9 @@ import * as NaiveTaskStore from "./fixtures/naiveTaskStore.ts"
 
 const options = { runs: 50 }
 
+// The tests run one after another: a law limits the time of an operation, and all of them at once exceeded it on a busy
+// machine.
+
 /** Returns the names of the broken laws. A seed decides everything, so they are the same each time. */
 const brokenOf = (laws: ReturnType<typeof EventStoreLaws.laws>) =>
   Effect.forEach(laws, ({ name, run }) => Effect.map(Effect.exit(run), (exit) => Exit.isSuccess(exit) ? [] : [name]))
@@ -18,7 +21,7 @@ const brokenOf = (laws: ReturnType<typeof EventStoreLaws.laws>) =>
       Random.withSeed("stores")
     )
 
-describe.concurrent("a naive store of events", { timeout: 180_000 }, () => {
+describe("a naive store of events", { timeout: 180_000 }, () => {
   const whatever =
     "[SHS-17] [SHS-18] [SHS-20] after any operations, a replay returns the later events of that stream, and no others"
 
@@ -127,7 +130,7 @@ describe.concurrent("a naive store of events", { timeout: 180_000 }, () => {
   })
 })
 
-describe.concurrent("a naive store of sessions", { timeout: 180_000 }, () => {
+describe("a naive store of sessions", { timeout: 180_000 }, () => {
   const broken: Readonly<Record<NaiveSessionStore.Mistake, Array<string>>> = {
     "it compares ids without regard to case": [
       "sessions with similar ids are separate"
@@ -210,7 +213,7 @@ describe("the law of times of stores of tasks", () => {
   }
 })
 
-describe.concurrent("a naive store of tasks", { timeout: 180_000 }, () => {
+describe("a naive store of tasks", { timeout: 180_000 }, () => {
   const options = { runs: 20 }
 
   const broken: Readonly<Record<NaiveTaskStore.Mistake, Array<string>>> = {
