@@ -64,7 +64,8 @@ const laws = TransportLaws.laws<Served>({
   }),
   sessionFirst: true,
   shutDown: ({ host }) => host.drain,
-  runs: 3
+  // One real process for each law. The laws run in full over transports without one.
+  runs: 1
 })
 
 // The server rejects requests before the handshake. The proxy keeps them until the handshake is complete.
