@@ -1,5 +1,14 @@
 /** The common behaviour of `StatelessServer` and of `ServerSession` with the option `stateless`. */
-import { Content, ErrorCode, JsonRpc, McpError, Meta, MethodDefinition, Revision } from "@effect-mcp/protocol"
+import {
+  Content,
+  ErrorCode,
+  JsonRpc,
+  McpError,
+  Meta,
+  MethodDefinition,
+  RequestMetadata,
+  Revision
+} from "@effect-mcp/protocol"
 import { Extension, RequestContext, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -268,6 +277,20 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
       assert.strictEqual(answers.length, 5)
       assert.deepStrictEqual(yield* send([initialized]), [])
       assert.strictEqual(events.filter(({ _tag }) => _tag === "Malformed").length, 2)
+    }))
+
+  it.effect("[MSG-17] rejects a request of 2026-07-28 in a batch, and serves the others", () =>
+    Effect.gen(function*() {
+      const work = traced(Effect.void)
+      const { send } = yield* serving({ now: Effect.succeed(text("now")), modern: work.effect }, batched)
+      const _meta = { [RequestMetadata.keys.protocolVersion]: "2026-07-28" }
+      const modern = JsonRpc.request(1, "tools/call", { name: "modern", _meta })
+      const answers = yield* send([modern, call(2, "now")])
+      assert.deepStrictEqual(
+        new Map(answers.map((answer) => [names([answer])[0], codeOf(answer)])),
+        new Map<unknown, unknown>([[1, -32600], [2, undefined]])
+      )
+      assert.deepStrictEqual(work.seen, [])
     }))
 
   it.effect("rejects a batch of more than 100 messages with one error, and serves no message of it", () =>

@@ -81,7 +81,10 @@ export interface UnixOptions extends Options {
 export interface TcpOptions extends Options {
   /** The port to listen on; 0 for a free one. */
   readonly port: number
-  /** The IP address to listen on. Default `127.0.0.1`, which only programs of this machine reach. */
+  /**
+   * The IP address to listen on. Default `127.0.0.1`, which only programs of this machine reach, those that show web
+   * pages included. A connection whose first line is no JSON is closed, because a page can send only HTTP.
+   */
   readonly host?: string | undefined
 }
 

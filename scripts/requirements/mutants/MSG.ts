@@ -494,5 +494,13 @@ export const mutants: ReadonlyArray<Mutant> = [
       "if (frames.some((frame) => JsonRpc.classify(frame)._tag === \"Malformed\")) {\n      return this.#runtime.replies.reject(origin)\n    }\n    for (const frame of frames) this",
     test: "packages/session/test/batches.test.ts",
     name: "a malformed message in it affects only itself"
+  },
+  {
+    id: "MSG-17",
+    at: "FrameServer.serve",
+    original: "isBatch(origin) ? InboundEra.ofRequest(this.#server, message, origin) : InboundEra.handshake",
+    broken: "InboundEra.ofRequest(this.#server, message, undefined)",
+    test: "packages/session/test/statelessServers.test.ts",
+    name: "rejects a request of 2026-07-28 in a batch, and serves the others"
   }
 ]

@@ -350,5 +350,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "[RequestMetadata.keys.serverInfo]: { name: info.name }",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is answered with the type of the result"
+  },
+  {
+    id: "VER-03",
+    at: "InboundEra.headerError",
+    original: "received ?? {}",
+    broken: "received!",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects metadata, revisions and methods with the error's status"
   }
 ]

@@ -1,11 +1,12 @@
 /** A server and a client over TCP, both on listeners and sockets of their own. */
-import { Content } from "@effect-mcp/protocol"
+import { Content, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
 import { SocketClient, SocketServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { connect as connectTo } from "node:net"
 import { freePort } from "../support/loopback.ts"
 
 const info = { name: "test", version: "1.0.0" }
@@ -49,5 +50,39 @@ describe("sockets over TCP", () => {
     Effect.gen(function*() {
       const server = Layer.provide(SocketServer.layerTcp({ port: 0, host: "no address" }), host)
       assert.instanceOf(yield* Effect.flip(Layer.build(server)), SocketServer.ListenError)
+    }))
+
+  it.live("a request of HTTP, as pages in browsers send it, is closed, and no line of its body is served", () =>
+    Effect.gen(function*() {
+      const port = yield* freePort
+      const called: Array<string> = []
+      const observed = SessionHost.layer({
+        "tools/call": ({ name }) => Effect.sync(() => (called.push(name), { content: [Content.text(name)] }))
+      }, { info })
+      yield* Layer.build(Layer.provide(SocketServer.layerTcp({ port }), observed))
+      const line = JSON.stringify(JsonRpc.request(1, "tools/call", {
+        name: "a",
+        _meta: {
+          [RequestMetadata.keys.protocolVersion]: "2026-07-28",
+          [RequestMetadata.keys.clientInfo]: info,
+          [RequestMetadata.keys.clientCapabilities]: {}
+        }
+      }))
+      const exchange = (text: string) =>
+        Effect.promise(async () => {
+          const socket = connectTo(port, "127.0.0.1").setEncoding("utf8")
+          socket.write(text)
+          let received = ""
+          for await (const chunk of socket) {
+            received += chunk
+            if (received.includes("\"result\"")) break
+          }
+          return received
+        })
+      const head = ["POST / HTTP/1.1", "Host: 127.0.0.1", "Origin: https://example.com", "Content-Type: text/plain"]
+      assert.strictEqual(yield* exchange(`${[...head, "", line].join("\r\n")}\n`), "")
+      assert.deepStrictEqual(called, [])
+      assert.include(yield* exchange(`${line}\n`), "\"result\"")
+      assert.deepStrictEqual(called, ["a"])
     }))
 })

@@ -15,6 +15,7 @@ import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import * as TransportError from "../../TransportError.ts"
+import { isBatch } from "../engine/Batch.ts"
 import * as Cancellation from "../engine/Cancellation.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
 import { HandshakeGate } from "../engine/HandshakeGate.ts"
@@ -286,6 +287,9 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
+    // The era of the frame is that of its only message. Each message of a batch has its own.
+    const era = isBatch(origin) ? InboundEra.ofRequest(this.#server, message, origin) : InboundEra.handshake
+    if (era._tag === "Rejected") return reject(this, message, era.error, origin)
     requests.serve(new HandshakeGate(this, this), message, origin, bytes, principal)
   }
 

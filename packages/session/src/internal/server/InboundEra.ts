@@ -81,9 +81,11 @@ const isInitialize = (message: JsonRpc.Classified): boolean =>
  */
 const headerError = (
   headers: Headers,
-  { method, params = {} }: JsonRpc.Request,
+  { method, params: received }: JsonRpc.Request,
   served: ReadonlyArray<string>
 ): McpError.McpError | undefined => {
+  // A peer can send `null`, which the type of a valid request leaves out.
+  const params = received ?? {}
   const version = RequestMetadata.versionIn(params["_meta"])
   if (version === undefined) {
     const declared = headers[RequestHeaders.names.version]

@@ -67,6 +67,27 @@ const reject = (socket: Socket, node: NetSocket | undefined, problem: string): E
 const clientOf = (node: NetSocket | undefined): string | undefined =>
   node?.remoteAddress === undefined ? undefined : ClientAddress.normalize(node.remoteAddress)
 
+/**
+ * Ends a connection whose first line is no JSON, and delivers nothing of it. A page in a browser can send an HTTP
+ * request to any TCP port of its machine, and a line of the body could be a request that needs no handshake.
+ */
+const withoutHttp = ({ run, send }: Connection): Connection => ({
+  send,
+  run: (deliver) =>
+    Effect.suspend(() => {
+      const refused = Deferred.makeUnsafe<never, TransportError.TransportError>()
+      let first: "expected" | "valid" | "refused" = "expected"
+      const reading = run((inbound) => {
+        if (first === "expected") first = Result.isSuccess(inbound.frame) ? "valid" : "refused"
+        if (first === "valid") return deliver(inbound)
+        Deferred.doneUnsafe(refused, Exit.fail(TransportError.make({ _tag: "ReadFailed", cause: notJson })))
+      })
+      return Effect.raceFirst(reading, Deferred.await(refused))
+    })
+})
+
+const notJson = new Error("the first line of a connection over TCP has to be JSON")
+
 /** Creates the handler of the sockets of one server. */
 export const make = (sessions: SessionPerConnection, kind: string, settings: SocketConnection.Settings) =>
 (
@@ -79,10 +100,10 @@ export const make = (sessions: SessionPerConnection, kind: string, settings: Soc
     : Effect.sync(() => node.destroy())
   // A connection holds its session. Without probes, a client whose machine has crashed would hold it forever.
   if (kind === "tcp") node?.setKeepAlive(true, keepAliveMillis)
-  const connect = Effect.mapError(
-    SocketConnection.open(socket, node, { peerTimeout, ...settings }),
-    (cause) => TransportError.make({ _tag: "ConnectFailed", target: "a client", cause })
-  )
+  const connect = Effect.mapBoth(SocketConnection.open(socket, node, { peerTimeout, ...settings }), {
+    onFailure: (cause) => TransportError.make({ _tag: "ConnectFailed", target: "a client", cause }),
+    onSuccess: (connection) => kind === "tcp" ? withoutHttp(connection) : connection
+  })
   return sessions.open(connect, { kind, client: clientOf(node) }).pipe(
     Effect.catchTags({
       HostFullError: (full) => reject(socket, node, full.message),

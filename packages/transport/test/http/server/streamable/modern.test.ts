@@ -72,6 +72,10 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
       const { headers } = post("tools/list")
       const bare = yield* exchange(server, { body: { jsonrpc: "2.0", id: 1, method: "tools/list" }, headers })
       assert.deepStrictEqual(outcome(bare), [400, -32602])
+      for (const params of [null, [], "x", 1, true]) {
+        const odd = yield* exchange(server, { body: { jsonrpc: "2.0", id: 1, method: "tools/list", params }, headers })
+        assert.deepStrictEqual(outcome(odd), [400, -32602], JSON.stringify(params))
+      }
       const unknown = post("tools/list", {}, {
         meta: { "io.modelcontextprotocol/protocolVersion": "2099-01-01" },
         headers: { "mcp-protocol-version": "2099-01-01" }
