@@ -178,7 +178,7 @@ export interface Expander<Template extends string = string> {
  * @category models
  */
 export interface UriTemplate<Template extends string = string, Given = {}> extends Expander<Template> {
-  readonly [Precedence.TypeId]: Precedence.Rank
+  readonly [Precedence.TypeId]: Precedence.Compiled
   /** The shapes of the variables, by name. */
   readonly shapes: { readonly [name: string]: Shape }
   /**
@@ -198,6 +198,8 @@ export interface UriTemplate<Template extends string = string, Given = {}> exten
 export interface Options<Given> {
   /** The shapes of variables that differ from their defaults. */
   readonly shapes?: Given
+  /** The greatest length of a URI that matches, in characters after percent-encoding. Default and maximum: 8,192. */
+  readonly maxUriLength?: number | undefined
 }
 
 const variablesOf = (parts: ReadonlyArray<Syntax.Part>): ReadonlyArray<Variable> =>
@@ -245,13 +247,16 @@ export const make = <const Template extends string, const Given extends Shapes<T
     const shapes = Object.fromEntries(
       variables.map(({ explode, name }) => [name, given.get(name) ?? (explode ? "List" : "String")])
     )
-    const pattern = yield* Pattern.compile(parts, new Map(Object.entries(shapes)))
+    const pattern = yield* Pattern.compile(parts, new Map(Object.entries(shapes)), options?.maxUriLength ?? Infinity)
     // The values of a match have the shapes of the variables that the type of the template lists.
     return trust<UriTemplate<Template, Given>>({
       ...expanderOf(source, parts),
-      [Precedence.TypeId]: Precedence.rankOf(parts),
+      [Precedence.TypeId]: { pattern, rank: Precedence.rankOf(parts) },
       shapes,
-      match: (uri: string) => Matching.match(pattern, uri)
+      match: (uri: string) => {
+        const normalized = Matching.normalize(uri)
+        return normalized === undefined ? undefined : Matching.match(pattern, normalized)
+      }
     })
   })
   return Result.mapError(made, (problem) => new UriTemplateError({ template: source, ...problem }))

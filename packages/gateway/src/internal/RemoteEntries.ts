@@ -53,13 +53,7 @@ const maxUriLength = 8_192
  * so the list of one server must not be able to occupy the process. The server itself reads the URIs of its other
  * templates.
  */
-const matchable = { variables: 8, characters: 128, allCharacters: 2_048, uriCharacters: 1_024 }
-
-/** Returns a template that no long URI matches. */
-const ofShortUris = (template: UriTemplate.UriTemplate): UriTemplate.UriTemplate => ({
-  ...template,
-  match: (uri) => uri.length > matchable.uriCharacters ? undefined : template.match(uri)
-})
+const matchable = { variables: 8, characters: 128, allCharacters: 2_048, maxUriLength: 1_024 }
 
 /** Makes the members of a proxied server. A definition that has not changed keeps its member. */
 export class RemoteEntries {
@@ -176,7 +170,7 @@ export class RemoteEntries {
     const isSimple = uriTemplate.length <= matchable.characters &&
       expander.success.variables.length <= matchable.variables
     const template = isMatched && isSimple
-      ? Result.map(UriTemplate.make<string>(uriTemplate), ofShortUris)
+      ? UriTemplate.make<string>(uriTemplate, { maxUriLength: matchable.maxUriLength })
       : Result.fail(undefined)
     return {
       kind: "template",

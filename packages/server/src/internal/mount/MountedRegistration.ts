@@ -16,6 +16,9 @@ import {
   type ToolEntry
 } from "../registry/Entry.ts"
 import { RegistrationError } from "../registry/RegistrationError.ts"
+import * as Matching from "../uri/Matching.ts"
+import type { Pattern } from "../uri/Pattern.ts"
+import * as Precedence from "../uri/Precedence.ts"
 import type { UriMapping } from "./PrefixedUris.ts"
 
 /** The names and the URIs of a mounted group. */
@@ -37,9 +40,9 @@ export class MountedGroup {
   readonly #mount: Mount
   readonly #group: string
   readonly #registration: Registration
-  /** The URIs and the templates of the group, without the prefix. */
+  /** The URIs and the patterns of the templates of the group, without the prefix. */
   #uris: ReadonlySet<string> = new Set()
-  #templates: ReadonlyArray<UriTemplate.UriTemplate> = []
+  #patterns: ReadonlyArray<Pattern> = []
 
   constructor(mount: Mount, registration: Registration) {
     this.#mount = mount
@@ -48,17 +51,18 @@ export class MountedGroup {
   }
 
   /** Returns whether a URI without the prefix belongs to this group. */
-  owns(uri: string): boolean {
+  owns(uri: string, normalized: Matching.NormalizedUri | undefined): boolean {
     return this.#uris.has(uri) ||
-      this.#templates.some((template) => template.match(uri) !== undefined) ||
+      (normalized !== undefined &&
+        this.#patterns.some((pattern) => Matching.match(pattern, normalized) !== undefined)) ||
       (this.#registration.unlisted !== undefined && !elsewhere.test(uri))
   }
 
   /** Returns the outer form of members, each in its order. One that has none is left out, or throws. */
   entries(inner: ReadonlyArray<Entry>): ReadonlyArray<readonly [inner: Entry, outer: Entry]> {
     this.#uris = new Set(inner.flatMap((entry) => entry.kind === "resource" ? [entry.definition.uri] : []))
-    this.#templates = inner.flatMap((entry) =>
-      entry.kind === "template" && entry.template !== undefined ? [entry.template] : []
+    this.#patterns = inner.flatMap((entry) =>
+      entry.kind === "template" && entry.template !== undefined ? [entry.template[Precedence.TypeId].pattern] : []
     )
     const { leaveOut } = this.#registration
     return inner.flatMap((entry) => {
@@ -170,7 +174,8 @@ export class MountedGroup {
   }
 
   #compiled(template: UriTemplate.UriTemplate, outer: string): UriTemplate.UriTemplate {
-    const made = UriTemplate.make<string>(outer, { shapes: template.shapes })
+    const { maxUriLength } = template[Precedence.TypeId].pattern
+    const made = UriTemplate.make<string>(outer, { shapes: template.shapes, maxUriLength })
     if (Result.isSuccess(made)) return made.success
     throw this.#error(made.failure.message)
   }
@@ -191,7 +196,8 @@ export class MountedGroup {
 
   /** Returns the outer form of a URI in a result, if the URI belongs to the mount. Others lead elsewhere. */
   #linked(uri: string): string {
-    const isOwn = [...this.#mount.groups].some((group) => group.owns(uri))
+    const normalized = Matching.normalize(uri)
+    const isOwn = [...this.#mount.groups].some((group) => group.owns(uri, normalized))
     return isOwn ? this.#mount.uris.outer(uri) ?? uri : uri
   }
 

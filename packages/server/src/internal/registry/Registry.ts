@@ -4,6 +4,7 @@ import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
+import * as Matching from "../uri/Matching.ts"
 import * as Precedence from "../uri/Precedence.ts"
 import type {
   Declarable,
@@ -153,10 +154,12 @@ export class Registry {
 
   /** Returns the templates that match a URI, the most literal first, each with its variables. */
   matching(uri: string): ReadonlyArray<{ readonly entry: TemplateEntry; readonly variables: Variables }> {
+    const normalized = Matching.normalize(uri)
+    if (normalized === undefined) return []
     return this.templates.sorted
       .flatMap((entry) => {
         const { template } = entry
-        const variables = template?.match(uri)
+        const variables = template && Matching.match(template[Precedence.TypeId].pattern, normalized)
         return template === undefined || variables === undefined ? [] : [{ entry, template, variables }]
       })
       .toSorted((a, b) => Precedence.order(a.template, b.template))

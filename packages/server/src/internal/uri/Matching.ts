@@ -11,8 +11,21 @@ export interface Matched {
   readonly [name: string]: MatchedValue
 }
 
+/** A URI in its normal form. Many templates match it, and it is normalized once. */
+export interface NormalizedUri {
+  readonly normalized: string
+}
+
 /** The greatest length of a URI, in characters after percent-encoding. */
 const maxLength = 8_192
+
+/** Returns the normal form of a URI, or `undefined` if the text is no URI or too long. */
+export const normalize = (uri: string): NormalizedUri | undefined => {
+  // Encoding takes longer than counting.
+  if (uri.length > maxLength || PercentEncoding.leastLength(uri) > maxLength) return undefined
+  const normalized = PercentEncoding.normalized(uri)
+  return normalized === undefined || normalized.length > maxLength ? undefined : { normalized }
+}
 
 const decodeAll = (texts: ReadonlyArray<string>): Array<string> | undefined => {
   const decoded = texts.flatMap((text) => PercentEncoding.decode(text) ?? [])
@@ -62,11 +75,13 @@ class Found {
 }
 
 /** Matches a URI. */
-export const match = ({ expression, groups, names, prefix }: Pattern, uri: string): Matched | undefined => {
+export const match = (
+  { expression, groups, maxUriLength, names, prefix }: Pattern,
+  { normalized }: NormalizedUri
+): Matched | undefined => {
   // Most URIs differ from most templates in their first characters.
-  if (!uri.startsWith(prefix) && !/[%\u0080-\uffff]/.test(uri.slice(0, prefix.length))) return undefined
-  const normalized = uri.length > maxLength ? undefined : PercentEncoding.normalized(uri)
-  const texts = normalized === undefined || normalized.length > maxLength ? null : expression.exec(normalized)
+  if (!normalized.startsWith(prefix) || normalized.length > maxUriLength) return undefined
+  const texts = expression.exec(normalized)
   const found = new Found()
   return texts !== null && groups.every((group, index) => {
       const text = texts[index + 1]

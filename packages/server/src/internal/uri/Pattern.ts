@@ -36,6 +36,8 @@ export interface Pattern {
   readonly names: ReadonlyArray<string>
   /** The literal text that each matching URI starts with, normalized. */
   readonly prefix: string
+  /** The greatest length of a URI that matches, in characters after percent-encoding. */
+  readonly maxUriLength: number
 }
 
 /** A value of one component. */
@@ -63,7 +65,8 @@ const sourceOf = ({ ends, operator }: Value): string => {
 /** Compiles the parts of a template, or returns why they cannot be matched. */
 export const compile = (
   parts: ReadonlyArray<Part>,
-  shapes: ReadonlyMap<string, Shape>
+  shapes: ReadonlyMap<string, Shape>,
+  maxUriLength: number
 ): Result.Result<Pattern, Problem> => {
   const pieces: Array<string | Value> = []
   const groups: Array<Group> = []
@@ -183,5 +186,5 @@ export const compile = (
   const source = pieces.map((piece) => typeof piece === "string" ? piece : sourceOf(piece)).join("")
   const [first] = parts
   const prefix = first?._tag === "Literal" ? PercentEncoding.normalized(first.text) ?? "" : ""
-  return Result.succeed({ expression: new RegExp(`^${source}$`), groups, names, prefix })
+  return Result.succeed({ expression: new RegExp(`^${source}$`), groups, names, prefix, maxUriLength })
 }

@@ -29,6 +29,18 @@ const normalizedTriplet = (triplet: string): string => {
   return /[\w\-.~]/.test(character) ? character : triplet.toUpperCase()
 }
 
+/** Returns a length that the normal form of a URI has at least, without encoding it. */
+export const leastLength = (iri: string): number => {
+  let length = 0
+  for (let index = 0; index < iri.length; index++) {
+    const unit = iri.charCodeAt(index)
+    // A triplet may become one character. A pair of surrogates becomes four triplets.
+    const isShort = unit < 0x800 || (unit >= 0xd800 && unit < 0xe000)
+    length += iri[index] === "%" ? -1 : unit < 0x80 ? 1 : isShort ? 6 : 9
+  }
+  return length
+}
+
 /**
  * Returns the form that equivalent URIs share. Characters outside of ASCII are encoded, as RFC 3987 section 3.1 does.
  * Returns `undefined` for a text that is no URI.

@@ -1,19 +1,26 @@
 /** The order of templates that match the same URI, and the pairs that have none. */
 
 import * as Order from "effect/Order"
+import type { Pattern } from "./Pattern.ts"
 import * as PercentEncoding from "./PercentEncoding.ts"
 import type { Part } from "./Syntax.ts"
 
 /** The figures by which templates are ordered, the most important one first. */
 export type Rank = ReadonlyArray<number>
 
-/** The key of the rank of a template. */
+/** The key of the compiled form of a template. */
 export const TypeId = "~effect-mcp/server/UriTemplate"
+
+/** The compiled form of a template. */
+export interface Compiled {
+  readonly pattern: Pattern
+  readonly rank: Rank
+}
 
 /** A template that is matched. */
 export interface Ranked {
   readonly template: string
-  readonly [TypeId]: Rank
+  readonly [TypeId]: Compiled
   match(uri: string): object | undefined
 }
 
@@ -29,7 +36,10 @@ export const rankOf = (parts: ReadonlyArray<Part>): Rank => {
   ]
 }
 
-const byRank: Order.Order<Ranked> = Order.mapInput(Order.Array(Order.Number), (template: Ranked) => template[TypeId])
+const byRank: Order.Order<Ranked> = Order.mapInput(
+  Order.Array(Order.Number),
+  (template: Ranked) => template[TypeId].rank
+)
 
 /**
  * Orders templates by precedence: more literal ones first, then those with fewer expressions such as `{+x}`, fewer
