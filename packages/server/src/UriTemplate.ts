@@ -11,8 +11,8 @@
  * - `{+x}` and `{#x}` at the end. The value has any character.
  * - `{.x}`, such as a file extension. It may be absent.
  * - `{/x,y*}`, once. The last variables may be absent, and the last one may be a list of segments.
- * - `{?x,y*}` and `{&x,y*}`. Each variable may be absent, and the pairs have any order. A pair with another name does
- *   not match.
+ * - `{?x,y*}`, and `{&x,y*}` after a literal `?`. Each variable may be absent, and the pairs have any order. Only a
+ *   fragment can follow them. A pair with another name, or without `=`, does not match.
  *
  * A value is a string or a list. `{x:3}`, `{;x}`, records, and a variable that occurs twice only expand.
  *

@@ -72,8 +72,8 @@ describe("a URI matches", () => {
     ["/s{?q,page}", "/s?page=2&q=a%26b%3D", { q: "a&b=", page: "2" }],
     ["/s{?q,page}", "/s?q=", { q: "" }],
     ["/s?fixed=yes{&x,y}", "/s?fixed=yes&y=2&x=1", { x: "1", y: "2" }],
-    ["{?a}{&b}", "?a=1&b=2", { a: "1", b: "2" }],
-    ["{?a}{&b}", "?b=2", { b: "2" }],
+    ["?c=1{&a}{&b}", "?c=1&a=1&b=2", { a: "1", b: "2" }],
+    ["?c=1{&a}{&b}", "?c=1&b=2", { b: "2" }],
     ["/s?q={q}{&x}{#f}", "/s?q=1&x=2#3", { q: "1", x: "2", f: "3" }],
     ["{?Stra%C3%9Fe}", "?Straße=a", { "Stra%C3%9Fe": "a" }],
     ["{?q,query}", "?query=1&q=2", { q: "2", query: "1" }],
@@ -89,7 +89,7 @@ describe("a URI matches", () => {
     ["s{/path*}.md", "s/a/b.c.md", { path: ["a", "b.c"] }],
     ["s{/path*}.md", "s.md", {}],
     ["{?x*,y}", "?x=1&y=2&x=3", { x: ["1", "3"], y: "2" }],
-    ["{?x*}{&y*}", "?x=1&x=2&y=3", { x: ["1", "2"], y: ["3"] }]
+    ["{?x*,y*}", "?x=1&x=2&y=3", { x: ["1", "2"], y: ["3"] }]
   ])("%s with %s", (template, uri, values) => {
     assert.deepStrictEqual(make(template).match(uri), values)
   })
@@ -143,6 +143,12 @@ describe("a URI does not match", () => {
     ["{/x,y}/z", "/1/2/3/z"],
     // Queries.
     ["/s{?q}", "/s?q"],
+    // A pair without "=" has no name, also if a character more than the name of a variable.
+    ["/s{?q}", "/s?qq"],
+    ["/s{?q}", "/s?q=1&q"],
+    ["/s{?q*}", "/s?q=1&qx"],
+    ["/s?c=1{&q}", "/s?c=1&qx"],
+    ["/s{?q}", "/s?="],
     ["/s{?q}", "/s?q=1&"],
     ["/s{?q}", "/s?q=1&z=2"],
     ["/s{?q}", "/s?z=2"],
@@ -194,6 +200,8 @@ describe("a template that cannot be matched", () => {
     ["{/a}{+b}", 4, "{/a} may be absent before {+b}"],
     ["{/a}/{+b}", 5, "{/a} may be absent before {+b}"],
     ["{?a,a}", 0, "the variable \"a\" occurs twice"],
+    ["{?a,%61}", 0, "the variable \"a\" occurs twice"],
+    ["{?%c3%a9,%C3%A9}", 0, "the variable \"%C3%A9\" occurs twice"],
     ["{x}{?x}", 3, "the variable \"x\" occurs twice"],
     ["{+a}/b", 0, "{+a} is not the last part, and its value may contain any character"],
     ["{+a}{+b}", 0, "{+a} is not the last part, and its value may contain any character"],
@@ -201,6 +209,8 @@ describe("a template that cannot be matched", () => {
     ["/{+a,b}", 1, "{+a,b} has several values, which may contain its separator"],
     ["/{#a*}", 1, "{#a*} has several values, which may contain its separator"],
     ["/{+a}", 1, "{+a} has several values, which may contain its separator", { a: "List" }],
+    ["{?a}{&b}", 4, "{?a} may be absent before {&b}: write {?a,b}"],
+    ["{?a*,b}{&c*}", 7, "{?a*,b} may be absent before {&c*}: write {?a*,b,c*}"],
     ["{?a}{?b}", 4, "{?b} does not continue what is before it"],
     ["x?y{?b}", 3, "{?b} does not continue what is before it"],
     ["x#y{&b}", 3, "{&b} does not continue what is before it"],
@@ -230,7 +240,7 @@ describe("a template that cannot be matched", () => {
   })
 })
 
-/** Templates of one to six pieces, with a variable for each value. */
+/** Templates of at most six pieces, with a variable for each value. */
 const Pieces = Schema.Array(Schema.Literals([
   "{v}",
   "{v*}",
@@ -240,6 +250,7 @@ const Pieces = Schema.Array(Schema.Literals([
   "{/w,v*}",
   "{?v}",
   "{?w,v*}",
+  "{?v,%76}",
   "{&v}",
   "{#v}",
   "{+v}",
@@ -259,20 +270,62 @@ const Values = Schema.Array(
 )
   .check(Schema.isMinLength(3), Schema.isMaxLength(3))
 
+/** Whether each variable that may be absent is present. */
+const Present = Schema.Array(Schema.Boolean).check(Schema.isMinLength(3), Schema.isMaxLength(3))
+
+/** Returns a template with a number in the name of each variable, if it can be matched. */
+const templateOf = (pieces: ReadonlyArray<string>): UriTemplate.UriTemplate | undefined =>
+  Result.getOrUndefined(
+    UriTemplate.make<string>(
+      pieces.map((piece, index) => piece.replaceAll(/(?:[vw]|%76)(?=[},*])/g, (name) => `${name}${index}`)).join("")
+    )
+  )
+
+const valuesOf = (
+  { variables }: UriTemplate.UriTemplate,
+  texts: ReadonlyArray<string>,
+  present: ReadonlyArray<boolean>
+): Matched => {
+  let hasSegments = true
+  return Object.fromEntries(variables.flatMap(({ explode, name, operator, optional }, index) => {
+    const isPresent = !optional || present[index % present.length] === true
+    // Only the last segments may be absent.
+    if (operator === "/") hasSegments &&= isPresent
+    if (!isPresent || (operator === "/" && !hasSegments)) return []
+    const value = texts[index % texts.length] ?? ""
+    // A reserved expansion copies triplets.
+    const kept = operator === "+" || operator === "#" ? value.replaceAll("%2F", "%") : value
+    return [[name, explode ? [kept, ...texts] : kept] as const]
+  }))
+}
+
+/** Returns what equivalent URIs have in common: apart from the order of pairs, and from the encoding of characters. */
+const piecesOf = (uri: string): ReadonlyArray<string> =>
+  decodeURIComponent(uri).split(/[?&#]/).filter((piece) => piece !== "").toSorted()
+
 describe("a template and the URIs that it expands to", () => {
-  it.prop("have the same values, whatever characters these have", [Pieces, Values], ([pieces, texts]) => {
-    const text = pieces.map((piece, index) => piece.replaceAll(/[vw](?=[},*])/g, (name) => `${name}${index}`)).join("")
-    const made = UriTemplate.make<string>(text)
-    if (Result.isFailure(made)) return
-    const template = made.success
-    const given = Object.fromEntries(template.variables.map(({ explode, name, operator }, index) => {
-      const value = texts[index % texts.length] ?? ""
-      // A reserved expansion copies triplets.
-      const kept = operator === "+" || operator === "#" ? value.replaceAll("%2F", "%") : value
-      return [name, explode ? [kept, ...texts] : kept] as const
-    }))
-    assert.deepStrictEqual(template.match(template.expand(given)), given, text)
+  it.prop("have the same values, whatever characters these have", [Pieces, Values, Present], (
+    [pieces, texts, present]
+  ) => {
+    const template = templateOf(pieces)
+    if (template === undefined) return
+    const given = valuesOf(template, texts, present)
+    assert.deepStrictEqual(template.match(template.expand(given)), given, template.template)
   }, { arbitrary: { runs: 3_000 } })
+
+  it.prop("are the only URIs that match, without any one character as well", [Pieces, Values, Present], (
+    [pieces, texts, present]
+  ) => {
+    const template = templateOf(pieces)
+    if (template === undefined) return
+    const uri = template.expand(valuesOf(template, texts, present))
+    for (let index = 0; index < uri.length; index++) {
+      const other = uri.slice(0, index) + uri.slice(index + 1)
+      const values = template.match(other)
+      if (values === undefined) continue
+      assert.deepStrictEqual(piecesOf(template.expand(values)), piecesOf(other), `${template.template} with ${other}`)
+    }
+  }, { arbitrary: { runs: 1_000 } })
 })
 
 describe("a hostile URI", () => {

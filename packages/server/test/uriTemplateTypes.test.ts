@@ -97,7 +97,8 @@ describe("a literal template", () => {
       & Matchable<"/{name}.json">
       & Matchable<"x{.ext}/y{.ext2}">
       & Matchable<"s{/path*}/meta">
-      & Matchable<"{/a,b*}{?e,f}{&g*}{#h}">
+      & Matchable<"{/a,b*}{?e,f,g*}{#h}">
+      & Matchable<"{a}?b=1{&c}{&d*}{#e}">
       & Matchable<"{a}/{+b}">
       & Matchable<"file:///{+path}">
       & Matchable<string>
@@ -153,6 +154,10 @@ describe("a literal template", () => {
     expectTypeOf<Matchable<"{/a*,b}">>().toEqualTypeOf<
       "{/a*,b} is ambiguous: only its last variable can have a \"*\""
     >()
+  })
+
+  it("does not compile with pairs after pairs that may be absent", () => {
+    expectTypeOf<Matchable<"{?a}{&b}">>().toEqualTypeOf<"{?a} may be absent before {&x}: write {?x,y}">()
   })
 
   it("does not compile with an operator or a modifier that only expands", () => {

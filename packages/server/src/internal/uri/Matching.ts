@@ -46,7 +46,8 @@ class Found {
       case "Pairs":
         return text === "" || text.split("&").every((pair) => {
           const end = pair.indexOf("=")
-          const slot = slots.find(({ key }) => key === pair.slice(0, end))
+          // The expansion of an empty value has a `=` as well.
+          const slot = end < 0 ? undefined : slots.find(({ key }) => key === pair.slice(0, end))
           const value = pair.slice(end + 1)
           return slot !== undefined &&
             this.#add(slot, slot.explode ? [value] : slot.shape === "List" ? value.split(",") : value)

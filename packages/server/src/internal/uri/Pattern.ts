@@ -16,7 +16,7 @@ export type Shape = "String" | "List"
 export interface Slot {
   readonly name: string
   /** The name as the pairs of a URI have it, normalized. */
-  readonly key: string | undefined
+  readonly key: string
   readonly shape: Shape
   /** Whether each item of a list is a segment, or a pair of the query. */
   readonly explode: boolean
@@ -71,6 +71,7 @@ export const compile = (
   const pieces: Array<string | Value> = []
   const groups: Array<Group> = []
   const names: Array<string> = []
+  const keys = new Set<string>()
   let level: keyof typeof delimiters = "path"
   /** The last value of the component that is being read, and the text after it. */
   let open: Value | undefined
@@ -128,6 +129,10 @@ export const compile = (
     if (level !== (part.operator === "?" ? "path" : "query")) {
       return `${part.source} does not continue what is before it`
     }
+    if (pairs?.operator === "?") {
+      const merged = `${pairs.source.slice(0, -1)},${part.source.slice(2)}`
+      return `${pairs.source} may be absent before ${part.source}: write ${merged}`
+    }
     const group = pairs === undefined ? undefined : groups.at(-1)
     if (group === undefined) {
       // A query may be empty. A further pair is not.
@@ -144,11 +149,13 @@ export const compile = (
     const slots: Array<Slot> = []
     for (const { explode, name, prefix } of variables) {
       if (operator === ";" || prefix !== undefined) return `${source} cannot be matched`
-      if (names.includes(name)) return `the variable "${name}" occurs twice`
+      const key = PercentEncoding.normalized(name) ?? name
+      if (keys.has(key)) return `the variable "${key}" occurs twice`
+      keys.add(key)
       const shape = shapes.get(name) ?? "String"
       names.push(name)
       const isSplit = explode && shape === "List" && operator !== ""
-      slots.push({ name, key: PercentEncoding.normalized(name), shape, explode: isSplit })
+      slots.push({ name, key, shape, explode: isSplit })
     }
     if (operator === "?" || operator === "&") return addPairs(part, slots)
     if (pairs !== undefined && operator !== "#") return `${source} follows ${pairs.source}`

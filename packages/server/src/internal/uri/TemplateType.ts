@@ -45,6 +45,7 @@ type Unmatchable<Body extends string, Open extends string, Rest extends string> 
     ? `{${Body}} is ambiguous: the items of a list have "," between them`
   : Body extends `/${string}*,${string}` ? `{${Body}} is ambiguous: only its last variable can have a "*"`
   : [Body, Rest] extends [`/${string}`, Has<"{/">] ? `{${Body}} and a later {/x} are ambiguous: either may be absent`
+  : [Body, Rest] extends [`?${string}`, Has<"{&">] ? `{${Body}} may be absent before {&x}: write {?x,y}`
   : [Body, Rest] extends [`${"+" | "#"}${string}`, `${infer _}${string}`]
     ? `{${Body}} must be last: its value may contain any character`
   : [OperatorOf<Body>, Open] extends ["" | "+" | ".", `${infer _}${string}`]
