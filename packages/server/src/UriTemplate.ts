@@ -251,7 +251,7 @@ export const make = <const Template extends string, const Given extends Shapes<T
     // The values of a match have the shapes of the variables that the type of the template lists.
     return trust<UriTemplate<Template, Given>>({
       ...expanderOf(source, parts),
-      [Precedence.TypeId]: { pattern, rank: Precedence.rankOf(parts) },
+      [Precedence.TypeId]: { pattern, rank: Precedence.rankOf(parts), forms: Precedence.formsOf(source) },
       shapes,
       match: (uri: string) => {
         const normalized = Matching.normalize(uri)

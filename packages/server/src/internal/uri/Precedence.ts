@@ -1,12 +1,16 @@
 /** The order of templates that match the same URI, and the pairs that have none. */
 
 import * as Order from "effect/Order"
+import * as Matching from "./Matching.ts"
 import type { Pattern } from "./Pattern.ts"
 import * as PercentEncoding from "./PercentEncoding.ts"
 import type { Part } from "./Syntax.ts"
 
 /** The figures by which templates are ordered, the most important one first. */
 export type Rank = ReadonlyArray<number>
+
+/** The segments of a template: of each one, the texts around its values. */
+export type Form = ReadonlyArray<ReadonlyArray<string>>
 
 /** The key of the compiled form of a template. */
 export const TypeId = "~effect-mcp/server/UriTemplate"
@@ -15,13 +19,13 @@ export const TypeId = "~effect-mcp/server/UriTemplate"
 export interface Compiled {
   readonly pattern: Pattern
   readonly rank: Rank
+  readonly forms: ReadonlyArray<Form>
 }
 
 /** A template that is matched. */
 export interface Ranked {
   readonly template: string
   readonly [TypeId]: Compiled
-  match(uri: string): object | undefined
 }
 
 /** Ranks templates with more literal characters first, in which a triplet counts as one, then those with less else. */
@@ -50,10 +54,21 @@ export const order: Order.Order<Ranked> = Order.combine(
   Order.mapInput(Order.String, ({ template }: Ranked) => template)
 )
 
-/** Returns the segments of a template as the texts around its values, without the expressions that may be absent. */
-const segmentsOf = (template: string): ReadonlyArray<ReadonlyArray<string>> =>
-  template.replaceAll(/\{[#./?&][^}]*\}/g, "").replaceAll(/,(?=[^{]*\})/g, "},{").split("/")
-    .map((segment) => segment.split(/\{[^}]*\}/))
+/**
+ * Returns a template without its pairs and its fragment. Of the variables of `{.x}` and `{/x,y}`, the first ones are
+ * present, up to a number.
+ */
+const formOf = (template: string, count: number): string =>
+  template.replaceAll(/\{[#?&][^}]*\}/g, "").replaceAll(
+    /\{([./])([^}]*)\}/g,
+    (_, operator: string, list: string) => `${operator}{}`.repeat(Math.min(count, list.split(",").length))
+  )
+
+/** Returns the forms of a template: without the variables that may be absent, with the first of them, and with all. */
+export const formsOf = (template: string): ReadonlyArray<Form> =>
+  [...new Set([0, 1, Infinity].map((count) => formOf(template, count)))].map((form) =>
+    form.replaceAll(/,(?=[^{]*\})/g, "},{").split("/").map((segment) => segment.split(/\{[^}]*\}/))
+  )
 
 const longer = (one = "", other = ""): string => one.length < other.length ? other : one
 
@@ -64,10 +79,23 @@ const sharedText = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): s
   return fixed ?? longer(one[0], other[0]) + [...between].join("") + longer(one.at(-1), other.at(-1))
 }
 
+const matchBoth = (one: Pattern, other: Pattern, uri: string): boolean => {
+  const normalized = Matching.normalize(uri)
+  return normalized !== undefined && [one, other].every((pattern) => Matching.match(pattern, normalized) !== undefined)
+}
+
 /** Returns a URI that both templates match, if neither has precedence but for its text and such a URI is found. */
 export const conflict = (one: Ranked, other: Ranked): string | undefined => {
-  const [ours, theirs] = [segmentsOf(one.template), segmentsOf(other.template)]
-  if (byRank(one, other) !== 0 || ours.length !== theirs.length) return undefined
-  const uri = ours.map((segment, index) => sharedText(segment, theirs[index] ?? [])).join("/")
-  return one.match(uri) === undefined || other.match(uri) === undefined ? undefined : uri
+  if (byRank(one, other) !== 0) return undefined
+  const [ours, theirs] = [one[TypeId], other[TypeId]]
+  const [start, end] = [ours.pattern.prefix, theirs.pattern.prefix].toSorted((a, b) => a.length - b.length)
+  if (start === undefined || end?.startsWith(start) !== true) return undefined
+  for (const our of ours.forms) {
+    for (const their of theirs.forms) {
+      if (our.length !== their.length) continue
+      const uri = our.map((segment, index) => sharedText(segment, their[index] ?? [])).join("/")
+      if (matchBoth(ours.pattern, theirs.pattern, uri)) return uri
+    }
+  }
+  return undefined
 }

@@ -36,7 +36,14 @@ describe("two templates that are as literal", () => {
     ["x/{+a}", "x/{+b}", "x/"],
     ["x{.a}", "x{.b}", "x"],
     ["x?a={b}", "x?a={c}", "x?a="],
-    ["é/{a}", "%C3%A9/{b}", "é/"]
+    ["é/{a}", "%C3%A9/{b}", "é/"],
+    // With variables that may be absent.
+    ["s:-{.e}", "s:{x}b", "s:-.b"],
+    ["s:-{.e}{?q}", "s:{x}b{?r}", "s:-.b"],
+    ["s:{a}/b{.c}", "s:b/{x,y}", "s:b/b.,"],
+    ["s:ab{/c}", "s:{a}/b", "s:ab/b"],
+    ["s:abc{/d,e}", "s:{a}/b/{c}", "s:abc/b/"],
+    ["s:a{/d,e,f}", "s:{a}/{b,c}", "s:a/,"]
   ])("%s and %s both match %s", (one, other, uri) => {
     assert.strictEqual(Precedence.conflict(make(one), make(other)), uri)
     assert.isDefined(make(one).match(uri))
@@ -58,4 +65,23 @@ describe("two templates that are as literal", () => {
     assert.isUndefined(Precedence.conflict(make("x:{a}"), make("x:{a}/b")))
     assert.isUndefined(Precedence.conflict(make("x:{a}"), make("x:{+a}")))
   })
+
+  it.each([["x:{a}", "x:{a}/b"], ["x:a{b}", "x:b{a}"]])(
+    "are not compared further if their ranks or their first characters differ: %s and %s",
+    (...templates) => {
+      const [one, other] = templates.map((text): Precedence.Ranked => {
+        const template = make(text)
+        return {
+          template: text,
+          [Precedence.TypeId]: {
+            ...template[Precedence.TypeId],
+            get forms(): never {
+              return assert.fail("the forms are compared")
+            }
+          }
+        }
+      })
+      assert.isUndefined(one && other && Precedence.conflict(one, other))
+    }
+  )
 })
