@@ -172,6 +172,9 @@ describe("a server's handshake", () => {
       assert.include(JSON.stringify(rejected), "Server not initialized")
       yield* raw.send(JsonRpc.request(2, "ping", undefined))
       assert.isFalse(JsonRpc.isFailure(yield* raw.response))
+      // A request of that name is not the notification.
+      yield* raw.send(JsonRpc.request("named", initialized.method, undefined))
+      assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidRequest)
       assert.strictEqual((yield* session.state)._tag, "Negotiated")
       yield* raw.send(initialized)
       yield* raw.send(call(3, "x"))
