@@ -48,18 +48,6 @@ const { "tasks/cancel": cancelRow, "tasks/get": getRow } = MethodTable.requests
 /** The pause before a request for a result is sent again, in milliseconds: its stream was lost, or there were many. */
 const repeatMillis = 1_000
 
-/**
- * A request for a result whose exchange was lost. It only waits, so the peer may carry it out twice. The number of
- * repetitions has no limit: a task may take days, and a gateway may close the stream of each request that waits for it.
- * The repetitions end with the session, whose close is no lost exchange.
- */
-const lostWait: ResendPolicy.Attempted = {
-  outcome: "Unknown",
-  isRepeatable: true,
-  repetitions: 0,
-  maxRepetitions: Number.POSITIVE_INFINITY
-}
-
 /** The tasks of the peer of one session. */
 export class RequestedTasks {
   readonly #requests: TaskRequests.TaskRequests
@@ -111,8 +99,10 @@ export class RequestedTasks {
       states: TaskPolling.states(state, closed),
       result: this.#following(
         progress,
+        // A request for a result only waits, so the peer may carry it out twice. Nothing bounds the repetitions but the
+        // end of the session: a task may take days, and a gateway may close the stream of each request that waits.
         Effect.retry(TaskPolling.patiently(checked(received), repeatMillis, closed), {
-          while: (error) => ResendPolicy.isExchangeLost(error) && ResendPolicy.allows(lostWait),
+          while: ResendPolicy.isExchangeLost,
           schedule: Schedule.spaced(repeatMillis)
         })
       ),
