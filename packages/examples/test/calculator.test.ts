@@ -3,9 +3,12 @@ import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 
-const start = Child.program(process.execPath, [Child.calculator])
+const calculator = await joinedProgram(Child.calculator)
+
+const start = Child.program(process.execPath, [calculator])
 
 const lines = (...messages: ReadonlyArray<unknown>): string =>
   messages.map((message) => `${typeof message === "string" ? message : JSON.stringify(message)}\n`).join("")
@@ -203,7 +206,7 @@ describe.concurrent("calculator.ts with invalid options", () => {
   ) {
     it.live(`prints one line about the option, and exits with 2: ${args.join(" ")}`, () =>
       Effect.gen(function*() {
-        const program = yield* Child.program(process.execPath, [Child.calculator, ...args])
+        const program = yield* Child.program(process.execPath, [calculator, ...args])
         const run = yield* program.exited
         assert.strictEqual(run.exitCode, 2)
         assert.match(run.stderr, problem)

@@ -8,9 +8,10 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 
-const program = Child.file("../../src/files.ts")
+const program = await joinedProgram(Child.file("../../src/files.ts"))
 
 /** Two roots, and a file beside them that no client may read. The folder is removed when the scope closes. */
 const folder = Effect.acquireRelease(

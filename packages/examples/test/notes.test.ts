@@ -11,6 +11,7 @@ import * as Redacted from "effect/Redacted"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 
 /** A folder that is removed when the scope closes. */
@@ -19,9 +20,11 @@ const folder = Effect.acquireRelease(
   (folder) => Effect.sync(() => fs.rmSync(folder, { recursive: true }))
 )
 
+const notes = await joinedProgram(Child.file("../../src/notes.ts"))
+
 /** Starts the server with this database. Returns its process and its URL. */
 const start = Effect.fnUntraced(function*(database: string) {
-  const program = yield* Child.program(process.execPath, [Child.file("../../src/notes.ts"), "0", database])
+  const program = yield* Child.program(process.execPath, [notes, "0", database])
   yield* Child.until(() => /listening at \S+\n/.test(program.stdout()))
   const [, url = ""] = /listening at (\S+)\n/.exec(program.stdout()) ?? []
   return { program, url }

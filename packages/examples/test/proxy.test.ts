@@ -22,15 +22,13 @@ import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as JoinedTransports from "../src/joinedTransports.ts"
 import * as Calculator from "../src/listeningCalculator.ts"
 
-const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
-
-/** The same program in one file, for the laws, which start it again and again. */
-const joined = await joinedProgram(program)
+/** The program in one file, because each law starts it. */
+const program = await joinedProgram(fileURLToPath(new URL("../src/proxy.ts", import.meta.url)))
 
 const throughProxy = (url: string) =>
   StdioClient.layerNode({
     command: process.execPath,
-    args: [joined, url],
+    args: [program, url],
     env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
     stderr: () => {}
   })

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import * as DualServer from "./fixtures/dualHttpServerV2.ts"
 import * as HttpListener from "./fixtures/httpListener.ts"
@@ -46,10 +47,18 @@ const connect = Effect.fnUntraced(function*(
 const overStdio = (...args: ReadonlyArray<string>) =>
   StdioClient.layerNode({ command: process.execPath, args, env: Child.environment })
 
+const programs = {
+  featureV1: await joinedProgram(Child.file("featureServerV1.ts")),
+  featureV2: await joinedProgram(Child.file("featureServerV2.ts")),
+  dualV2: await joinedProgram(Child.file("dualStdioServerV2.ts")),
+  v1: await joinedProgram(Child.file("serverV1.ts")),
+  v2: await joinedProgram(Child.file("serverV2.ts"))
+}
+
 /** Starts a program that prints its address. */
-const listening = (file: string, path: string) =>
+const listening = (program: string, path: string) =>
   Effect.map(
-    Effect.flatMap(Child.program(process.execPath, [Child.file(file), "--http"]), addressOf),
+    Effect.flatMap(Child.program(process.execPath, [program, "--http"]), addressOf),
     (address) => `${address}/${path}`
   )
 
@@ -72,41 +81,41 @@ const servers: ReadonlyArray<Server> = [
     name: "official v2 of both eras",
     known: "official-v2",
     revisions: dual,
-    stdio: [Child.file("dualStdioServerV2.ts")],
+    stdio: [programs.dualV2],
     url: Effect.map(DualServer.serve("stateless"), ({ url }) => url)
   },
   {
     name: "official v2 of 2026-07-28",
     known: "official-v2",
     revisions: modern,
-    stdio: [Child.file("dualStdioServerV2.ts"), "reject"],
+    stdio: [programs.dualV2, "reject"],
     url: Effect.map(DualServer.serve("reject"), ({ url }) => url)
   },
   {
     name: "official v2 of older revisions",
     known: "official-v2",
     revisions: legacy,
-    stdio: [Child.file("serverV2.ts")],
-    url: listening("featureServerV2.ts", "stateful")
+    stdio: [programs.v2],
+    url: listening(programs.featureV2, "stateful")
   },
   {
     name: "official v2 of older revisions, without sessions",
     known: "official-v2",
     revisions: legacy,
-    url: listening("featureServerV2.ts", "stateless")
+    url: listening(programs.featureV2, "stateless")
   },
   {
     name: "official v1",
     known: "official-v1",
     revisions: legacy,
-    stdio: [Child.file("serverV1.ts")],
-    url: listening("featureServerV1.ts", "stateful")
+    stdio: [programs.v1],
+    url: listening(programs.featureV1, "stateful")
   },
   {
     name: "official v1 without sessions",
     known: "official-v1",
     revisions: legacy,
-    url: listening("featureServerV1.ts", "stateless")
+    url: listening(programs.featureV1, "stateless")
   },
   {
     name: "server-everything",
@@ -168,7 +177,7 @@ describe("changes at official v2", () => {
     const which = isLegacy ? "all changes" : "those that it listens to"
     it.live(`over stdio (${modeName}) reach our client, ${which}`, () =>
       Effect.gen(function*() {
-        const { changes, session } = yield* connect(overStdio(Child.file("dualStdioServerV2.ts")), revisions)
+        const { changes, session } = yield* connect(overStdio(programs.dualV2), revisions)
         yield* session.callTool("change")
         yield* session.callTool("change")
         yield* Child.until(() => changes.filter((change) => change === "tools").length === 2)

@@ -3,6 +3,7 @@ import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import * as V2 from "./fixtures/clientV2.ts"
 import { revisions, revisionsOverHttp } from "./fixtures/coverage.ts"
@@ -161,18 +162,24 @@ const overHttp = peers.flatMap((peer) =>
   }))
 )
 
-layer(HttpServers.layer(...overHttp.map(({ path }) => path)), { excludeTestServices: true })((it) => {
-  for (const { path, peer, revision } of overHttp) {
-    it.layer(HttpServers.at(path, (target) => peer.connect(target, revision)))(
-      `the calculator over HTTP with ${peer.name} at ${revision}`,
-      (it) => testsWithClient({ it, over: "adaptive", peer, revision })
-    )
+// The layer has a name, so that it is built once: the layers inside one without a name build it again for themselves.
+layer(HttpServers.layer(...overHttp.map(({ path }) => path)), { excludeTestServices: true })(
+  "the calculator over HTTP",
+  (it) => {
+    for (const { path, peer, revision } of overHttp) {
+      it.layer(HttpServers.at(path, (target) => peer.connect(target, revision)))(
+        `with ${peer.name} at ${revision}`,
+        (it) => testsWithClient({ it, over: "adaptive", peer, revision })
+      )
+    }
   }
-})
+)
+
+const calculator = await joinedProgram(Child.calculator)
 
 /** Starts the calculator as an HTTP server. */
 const startHttp = Effect.gen(function*() {
-  const program = yield* Child.program(process.execPath, [Child.calculator, "--http", "0"])
+  const program = yield* Child.program(process.execPath, [calculator, "--http", "0"])
   const { pid, stderr } = program
   const target: Target = { _tag: "Address", url: yield* HttpServers.addressOf(program), pid, stderr }
   return { ...program, target }
@@ -205,7 +212,7 @@ describe("the calculator and clients of later revisions", () => {
       const { revision } = yield* OfficialClient
       assert.strictEqual(revision, "2026-07-28")
       assert.deepStrictEqual(yield* call("add", { a: 15, b: 27 }), { text: "42", isError: false })
-    }).pipe(Effect.provide(V2.layerProbing(program(Child.calculator)))))
+    }).pipe(Effect.provide(V2.layerProbing(program(calculator)))))
 
   it.live("a client that probes over HTTP finds one as well", () =>
     Effect.gen(function*() {

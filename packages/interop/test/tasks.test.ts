@@ -10,6 +10,7 @@ import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 
 const info = { name: "effect-mcp", version: "0.1.0" }
@@ -85,6 +86,8 @@ describe("a client and the task server of official v1", () => {
   })
 })
 
+const taskServer = await joinedProgram(Child.file("taskServer.ts"))
+
 /** Connects a client of official v1 with a server whose tools run as tasks. */
 const official = Effect.acquireRelease(
   Effect.promise(async () => {
@@ -100,7 +103,7 @@ const official = Effect.acquireRelease(
       setTimeout(() => void taskStore.storeTaskResult(task.taskId, "completed", { action: "decline" }), 300)
       return { task }
     })
-    await client.connect(new StdioClientTransport({ command: "node", args: [Child.file("taskServer.ts")] }))
+    await client.connect(new StdioClientTransport({ command: "node", args: [taskServer] }))
     await client.listTools()
     return client
   }),

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import { fileURLToPath } from "node:url"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Asking from "./fixtures/askingGroup.ts"
 
 const server = StreamableHttpServer.layerNode({ port: 0 }).pipe(
@@ -22,10 +23,12 @@ const overHttp = Effect.map(Layer.build(server), (context) => {
   return new V2.StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
 })
 
+const asking = await joinedProgram(fileURLToPath(new URL("fixtures/asking.ts", import.meta.url)))
+
 const overStdio = Effect.sync(() =>
   new StdioClientTransport({
     command: process.execPath,
-    args: [fileURLToPath(new URL("fixtures/asking.ts", import.meta.url))],
+    args: [asking],
     stderr: "ignore"
   })
 )
