@@ -235,11 +235,15 @@ const overHttp = peers.flatMap((peer) =>
   }))
 )
 
-layer(HttpServers.layer(...overHttp.map(({ path }) => path)), { excludeTestServices: true })((it) => {
-  for (const { path, peer, revision } of overHttp) {
-    it.layer(HttpServers.at(path, (target) => peer.connect(target, revision)))(
-      `a server of groups over HTTP with ${peer.name} at ${revision}`,
-      (it) => testsWithClient({ it, over: "adaptive", peer, revision })
-    )
+// The layer has a name, so that it is built once: the layers inside one without a name build it again for themselves.
+layer(HttpServers.layer(...overHttp.map(({ path }) => path)), { excludeTestServices: true })(
+  "a server of groups over HTTP",
+  (it) => {
+    for (const { path, peer, revision } of overHttp) {
+      it.layer(HttpServers.at(path, (target) => peer.connect(target, revision)))(
+        `with ${peer.name} at ${revision}`,
+        (it) => testsWithClient({ it, over: "adaptive", peer, revision })
+      )
+    }
   }
-})
+)

@@ -1,6 +1,7 @@
 /** The host against feature servers of the official SDKs, over Streamable HTTP. */
 import { Revision } from "@effect-mcp/protocol"
 import { describe, layer } from "@effect/vitest"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import { featuresAt } from "./fixtures/coverage.ts"
 import type { Mode } from "./fixtures/featureServerHttp.ts"
@@ -61,12 +62,13 @@ const revisions: Readonly<Record<Mode, ReadonlyArray<Revision.LegacyRevision>>> 
 }
 
 for (const peer of peers) {
-  const listener = HttpListener.make(Child.file(peer.file), "--http")
-  layer(listener.layer, { excludeTestServices: true })((it) => {
+  const listener = HttpListener.make(await joinedProgram(Child.file(peer.file)), "--http")
+  // The layer has a name, so that it is built once: the layers inside one without a name build it again for themselves.
+  layer(listener.layer, { excludeTestServices: true })(`the host with a server of ${peer.name} over HTTP`, (it) => {
     for (const mode of ["stateful", "resumable", "json", "stateless"] as const) {
       for (const revision of revisions[mode]) {
         const host = Conditions.make(revision, HttpListener.server(listener, () => `${listener.address()}/${mode}`))
-        it.layer(host.layer)(`the host with a server of ${peer.name} over HTTP, ${mode}, at ${revision}`, (it) => {
+        it.layer(host.layer)(`${mode}, at ${revision}`, (it) => {
           for (const feature of featuresAt(revision, features[mode], few)) {
             feature({ it, host, over: "http", peer, revision })
           }
@@ -74,11 +76,11 @@ for (const peer of peers) {
       }
     }
 
-    describe(`the host with a server of ${peer.name} over HTTP that loses connections`, () => {
+    describe("that loses connections", () => {
       resumption(it, listener)
     })
 
-    describe(`the shutdown of the host with a server of ${peer.name} over HTTP`, () => {
+    describe("that shuts down", () => {
       shutdownOverHttp(it, listener)
     })
   })

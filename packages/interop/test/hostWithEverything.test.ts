@@ -247,15 +247,19 @@ for (const revision of revisions) {
   })
 }
 
-layer(HttpListener.everything.layer, { excludeTestServices: true })((it) => {
-  for (const revision of revisions) {
-    if (revision === "2024-11-05") continue
-    const server = HttpListener.server(HttpListener.everything, () => `${HttpListener.everything.address()}/mcp`)
-    const host = make(revision, server)
-    it.layer(host.layer)(`the host with server-everything over HTTP at ${revision}`, (it) => {
-      for (const feature of [handshake, prompts, resources, content, serverRequests]) {
-        feature({ it, host, over: "http", revision })
-      }
-    })
+// The layer has a name, so that it is built once: the layers inside one without a name build it again for themselves.
+layer(HttpListener.everything.layer, { excludeTestServices: true })(
+  "the host with server-everything over HTTP",
+  (it) => {
+    for (const revision of revisions) {
+      if (revision === "2024-11-05") continue
+      const server = HttpListener.server(HttpListener.everything, () => `${HttpListener.everything.address()}/mcp`)
+      const host = make(revision, server)
+      it.layer(host.layer)(`at ${revision}`, (it) => {
+        for (const feature of [handshake, prompts, resources, content, serverRequests]) {
+          feature({ it, host, over: "http", revision })
+        }
+      })
+    }
   }
-})
+)

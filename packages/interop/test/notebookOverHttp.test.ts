@@ -71,10 +71,11 @@ const others = peers.map((peer) => ({
 
 const servers = HttpServers.layer(...[...runs, ...others].map(({ path }) => path))
 
-layer(servers, { excludeTestServices: true })((it) => {
+// The layer has a name, so that it is built once: the layers inside one without a name build it again for themselves.
+layer(servers, { excludeTestServices: true })("the notebook over HTTP", (it) => {
   for (const { over, path, peer, revision } of runs) {
     it.layer(HttpServers.at(path, (target) => peer.connect(target, revision)))(
-      `the notebook over HTTP, ${over}, with ${peer.name} at ${revision}`,
+      `${over}, with ${peer.name} at ${revision}`,
       (it) => {
         for (const feature of featuresAt(revision, features[over], fewOf(over))) feature({ it, over, peer, revision })
       }
@@ -83,7 +84,7 @@ layer(servers, { excludeTestServices: true })((it) => {
 
   for (const { over, path, peer, revision } of runs) {
     if (over !== "resumable") continue
-    describe(`the notebook over HTTP that loses connections, ${over}, with ${peer.name} at ${revision}`, () => {
+    describe(`that loses connections, ${over}, with ${peer.name} at ${revision}`, () => {
       resumption(it, peer, revision, path)
     })
   }

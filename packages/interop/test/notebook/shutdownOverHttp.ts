@@ -26,7 +26,7 @@ const pingStatus = (url: string, sessionId: string | undefined) =>
 
 export const shutdownOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers>, peer: Peer, path: Path) => {
   const revision = Revision.latestLegacy
-  const testName = (name: string) => `the notebook over HTTP with ${peer.name}: ${name}`
+  const testName = (name: string) => `with ${peer.name}: ${name}`
   const withClient = (connect: (target: Target) => ReturnType<Peer["connect"]>) =>
     Effect.provide(HttpServers.at(path, connect))
   const connected = withClient((target) => peer.connect(target, revision))
