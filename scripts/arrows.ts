@@ -34,7 +34,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
 const written: ReadonlySet<string> = new Set(["examples", "benchmarks", "comparisons", "conformance"])
 
 /** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */
-const stableOnly: ReadonlySet<string> = new Set(["protocol", "session", "json-schema"])
+const stableOnly: ReadonlySet<string> = new Set(["protocol", "session", "json-schema", "gateway"])
 
 /**
  * The files of the other public packages that may import an unstable module of Effect: one file for a module if

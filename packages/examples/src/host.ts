@@ -1,6 +1,6 @@
 /**
- * A client that answers every request a server can send: it has a model, a user and roots. It starts the notebook
- * (`notebook.ts`) as a child process over stdio, and uses each of its features:
+ * A client that answers every request of a server, except those about tasks: it has a model, a user and roots. It
+ * starts the notebook (`notebook.ts`) as a child process over stdio, and uses each of its features:
  *
  * ```sh
  * node packages/examples/src/host.ts

@@ -1,6 +1,7 @@
 /**
- * A notebook: an MCP server over stdio with every feature of a server. Any client can start it: the command is `node`,
- * and the path of this file is its one argument. `host.ts` is a client that uses all of it:
+ * A notebook: an MCP server over stdio with every feature of the revisions with a handshake, except tasks. Any client
+ * can start it: the command is `node`, and the path of this file is its one argument. `host.ts` is a client that uses
+ * all of it:
  *
  * ```sh
  * node packages/examples/src/host.ts

@@ -1,6 +1,6 @@
 /**
- * The session of a host. It answers every request that a server can send, by means of three services: a `Model`, a
- * `User` and a `Workspace`.
+ * The session of a host. It answers every request of a server, except those about tasks, by means of three services: a
+ * `Model`, a `User` and a `Workspace`.
  */
 import { Revision } from "@effect-mcp/protocol"
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
