@@ -11,10 +11,11 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import { newFile } from "../../tasks/test/support/sqlStores.ts"
 import { info } from "./support/connect.ts"
 
-const fixture = fileURLToPath(new URL("fixtures/taskProcess.ts", import.meta.url))
+const fixture = await joinedProgram(fileURLToPath(new URL("fixtures/taskProcess.ts", import.meta.url)))
 
 const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join()

@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import { type ChildProcess, spawn } from "node:child_process"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import type { Settings } from "./fixtures/replica.ts"
 import { exchange } from "./support/httpClient.ts"
 import { sessionOver, streamableTo } from "./support/modernClient.ts"
@@ -14,6 +15,8 @@ import { temporaryDirectory } from "./support/temporaryDirectory.ts"
 
 const secret = "the secret that the replicas of these tests share"
 
+const program = await joinedProgram(fixture("replica.ts"))
+
 /** A process of the server. */
 class Replica {
   stdout = ""
@@ -21,7 +24,7 @@ class Replica {
   readonly child: ChildProcess
 
   constructor(settings: Settings) {
-    this.child = spawn(process.execPath, [fixture("replica.ts"), JSON.stringify(settings)])
+    this.child = spawn(process.execPath, [program, JSON.stringify(settings)])
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.stdout += text
     })

@@ -7,6 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import { exchange, initialize } from "./support/httpClient.ts"
 import { fallbackTo, sessionOver, streamableTo } from "./support/modernClient.ts"
 import { fixture } from "./support/process.ts"
@@ -33,12 +34,15 @@ const serveHttp = (revisions: Revisions | undefined) =>
 const transportIn = <E>(layer: Layer.Layer<Transport, E>) =>
   Effect.map(Layer.build(layer), (context) => Context.get(context, Transport))
 
+const program = await joinedProgram(fixture("serverOfRevisions.ts"))
+
 /** Starts a server of these revisions, and makes the transport of its clients. */
 const transports = {
   stdio: (revisions: Revisions | undefined) =>
     transportIn(StdioClient.layerNode({
       command: process.execPath,
-      args: [fixture("serverOfRevisions.ts"), ...(revisions ?? [])]
+      args: [program, ...(revisions ?? [])],
+      env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }
     })),
   "Streamable HTTP": (revisions: Revisions | undefined) => Effect.flatMap(serveHttp(revisions), streamableTo),
   "HTTP with a fallback": (revisions: Revisions | undefined) => Effect.flatMap(serveHttp(revisions), fallbackTo)

@@ -13,14 +13,17 @@ import * as Sink from "effect/Sink"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
+import { joinedProgram } from "../../../../scripts/joinedProgram.ts"
 import { fixture, until } from "../support/process.ts"
 
 const message = (data: unknown) => ({ jsonrpc: "2.0", method: "notifications/message", params: { data } }) as const
 
 const outbound = (data: unknown): Transport.Outbound => ({ message: message(data), replyTo: undefined, last: false })
 
+const program = await joinedProgram(fixture("stdioServer.ts"))
+
 /** Starts the fixture as a child process, and records its output. */
-const start = (...flags: ReadonlyArray<string>) => startFixture("stdioServer.ts", ...flags)
+const start = (...flags: ReadonlyArray<string>) => startNode(program, ...flags)
 
 const startFixture = (name: string, ...flags: ReadonlyArray<string>) => startNode(fixture(name), ...flags)
 
