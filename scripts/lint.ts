@@ -8,7 +8,6 @@ import { availableParallelism } from "node:os"
 /** The slowest checks first, so that no core waits for one of them in the end. */
 const checks = [
   "node scripts/doc-examples.ts",
-  "effect-tsgo diagnostics --project tsconfig.json --format text",
   "node scripts/language.ts",
   "node scripts/documented.ts",
   "node scripts/requirements.ts --check",
