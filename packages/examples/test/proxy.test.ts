@@ -1,7 +1,7 @@
 /** The proxy as a child process, between a client over stdio and a server over HTTP (`proxy.ts`). */
-import { ClientSession, EventStore, SessionHost, Transport } from "@effect-mcp/session"
+import { ClientSession, EventStore, MemoryTransport, SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, TransportLaws } from "@effect-mcp/testing/laws"
-import { Authentication, StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, HttpFallbackClient, StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -11,6 +11,7 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as fs from "node:fs"
@@ -54,23 +55,45 @@ const lawServer = Effect.gen(function*() {
 
 type Served = TransportLaws.ClientEnd & { readonly host: SessionHost.SessionHostShape }
 
-const laws = TransportLaws.laws<Served>({
-  serve: Effect.gen(function*() {
-    const { host, url } = yield* lawServer
-    const client = yield* Layer.build(throughProxy(url))
-    return { ...Context.get(client, Transport.Transport), host }
-  }),
-  sessionFirst: true,
-  shutDown: ({ host }) => host.drain,
-  // One real process for each law. The laws run in full over transports without one.
-  runs: 1
+/** Joins a client in memory with the server at a URL, in this process. */
+const joinedTo = Effect.fnUntraced(function*(url: string) {
+  const { client, server } = yield* MemoryTransport.make()
+  const toServer = yield* Layer.build(HttpFallbackClient.layerNode({ url }))
+  const connections = Effect.all([server.connect, Context.get(toServer, Transport.Transport).connect])
+  yield* Effect.flatMap(connections, ([from, to]) => JoinedTransports.join(from, to, () => {})).pipe(
+    Effect.scoped,
+    Effect.forkScoped
+  )
+  return client
 })
+
+const lawsOf = (proxyTo: (url: string) => Effect.Effect<TransportLaws.ClientEnd, unknown, Scope.Scope>) =>
+  TransportLaws.laws<Served>({
+    serve: Effect.gen(function*() {
+      const { host, url } = yield* lawServer
+      return { ...yield* proxyTo(url), host }
+    }),
+    sessionFirst: true,
+    shutDown: ({ host }) => host.drain,
+    // The laws run in full over each of the two transports that the proxy joins.
+    runs: 1
+  })
 
 // The server rejects requests before the handshake. The proxy keeps them until the handshake is complete.
 const replacedLaw =
   "[SHS-25] a request before the response to initialize is rejected, and does not affect the handshake"
 
-describe("stdio, with a proxy to Streamable HTTP", () => {
+const laws = lawsOf(joinedTo)
+
+/** One law of each topic, because each starts a process. The laws run in full over stdio with a process. */
+const lawsWithProcess = lawsOf((url) =>
+  Effect.map(Layer.build(throughProxy(url)), (client) => Context.get(client, Transport.Transport))
+).filter(({ name, topic }, index, all) =>
+  name !== replacedLaw &&
+  all.findIndex((law) => law.topic === topic && law.name !== replacedLaw) === index
+)
+
+describe("a client in memory, with a proxy to Streamable HTTP", () => {
   for (const { name, run } of laws) {
     if (name !== replacedLaw) it.live(name, () => run, 20_000)
   }
@@ -78,6 +101,10 @@ describe("stdio, with a proxy to Streamable HTTP", () => {
   it("replaces one law", () => {
     assert.strictEqual(laws.filter(({ name }) => name === replacedLaw).length, 1)
   })
+})
+
+describe("stdio, with a proxy to Streamable HTTP as a process", () => {
+  for (const { name, run } of lawsWithProcess) it.live(name, () => run, 20_000)
 })
 
 const directory = Effect.acquireRelease(
