@@ -1,10 +1,9 @@
 /**
  * Runs an attack on a server: `node attacker.ts websocket ws://127.0.0.1:3000/mcp 'results of 1 MB, unread'`. The
  * attack ends at a message of the parent, or with the parent. Over stdio this process is the parent of the victim, and
- * forwards its reports.
+ * forwards its reports; the address is the file of the victim.
  */
 import { spawn } from "node:child_process"
-import { fileURLToPath } from "node:url"
 import { cacheAttacks } from "./applications/cacheAttacks.ts"
 import { gatewayAttacks } from "./applications/gatewayAttacks.ts"
 import { taskAttacks } from "./applications/taskAttacks.ts"
@@ -36,7 +35,7 @@ const findAttack = <Target>(attacks: Readonly<Record<string, Target>>): Target =
 const startVictim = (): Open => {
   const victim = spawn(
     process.execPath,
-    [...process.execArgv, fileURLToPath(new URL("serverVictim.ts", import.meta.url)), "stdio"],
+    [...process.execArgv, address, "stdio"],
     { stdio: ["pipe", "pipe", "inherit", "ipc"] }
   )
   victim.on("message", (message) => process.send?.(message))

@@ -26,7 +26,8 @@ export const run = Effect.fnUntraced(function*(
   const address = transport === "stdio"
     ? attack
     : yield* (yield* Victim.start("hostileServer.ts", [transport, attack])).address
-  const victim = yield* Victim.start("clientVictim.ts", [transport, address, honest], [
+  const hostile = yield* Victim.program("hostileServer.ts")
+  const victim = yield* Victim.start("clientVictim.ts", [transport, address, honest, hostile], [
     `--max-old-space-size=${heapMebibytes}`
   ])
   // The bystander is served before the time starts; under an immediate attack that may take long.

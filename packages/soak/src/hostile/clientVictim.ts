@@ -1,6 +1,7 @@
 /**
  * The client under attack: `node clientVictim.ts websocket ws://127.0.0.1:3000/mcp /path/of/socket`. It opens one
- * session after another at the hostile server, and calls an honest server on a Unix socket at the same time.
+ * session after another at the hostile server, and calls an honest server on a Unix socket at the same time. Over stdio
+ * it starts the hostile server, whose file is the last argument.
  */
 import { AjvValidator } from "@effect-mcp/json-schema"
 import { ClientSession, type Transport } from "@effect-mcp/session"
@@ -8,11 +9,10 @@ import { HttpSseClient, SocketClient, StdioClient, StreamableHttpClient, WebSock
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { fileURLToPath } from "node:url"
 import * as Bystanders from "./bystander.ts"
 import { Bystander, report } from "./Vitals.ts"
 
-const [transport = "", address = "", honest = ""] = process.argv.slice(2)
+const [transport = "", address = "", honest = "", hostile = ""] = process.argv.slice(2)
 
 process.on("disconnect", () => process.exit(0))
 
@@ -21,7 +21,7 @@ const transportLayer = (): Layer.Layer<Transport.Transport> => {
     case "stdio":
       return StdioClient.layerNode({
         command: process.execPath,
-        args: [fileURLToPath(new URL("hostileServer.ts", import.meta.url)), "stdio", address]
+        args: [hostile, "stdio", address]
       })
     case "unix":
       return SocketClient.layerUnix({ path: address })

@@ -31,7 +31,8 @@ export const run = Effect.fnUntraced(function*(
   const remote = transport === "stdio"
     ? attack
     : yield* (yield* Victim.start("hostileServer.ts", [transport, attack])).address
-  const victim = yield* Victim.start("applications/gatewayVictim.ts", [transport, remote], [
+  const hostile = yield* Victim.program("hostileServer.ts")
+  const victim = yield* Victim.start("applications/gatewayVictim.ts", [transport, remote, hostile], [
     `--max-old-space-size=${heapMebibytes}`
   ])
   const url = yield* victim.address

@@ -99,7 +99,8 @@ export const run = Effect.fnUntraced(function*(
   const sessionBystander = new Bystander()
   const newClients = new Bystander()
   const victim = yield* startVictim(transport, heap)
-  const address = victim === undefined ? "" : yield* victim.address
+  // Over stdio the attacker starts the victim itself.
+  const address = yield* victim === undefined ? Victim.program("serverVictim.ts") : victim.address
   const honestTransport = transportTo(transport, address)
   if (honestTransport !== undefined) {
     yield* Effect.forkScoped(Bystanders.keepSession(sessionBystander, honestTransport))

@@ -1,7 +1,7 @@
 /**
  * The gateway under attack: `node gatewayVictim.ts unix /path/of/socket`. It proxies an honest server on a Unix socket,
- * or a hostile one over stdio or HTTP: `node gatewayVictim.ts stdio 'progress without end'`. Beside a hostile one, it
- * has the tool `echo` itself.
+ * or a hostile one over stdio or HTTP: `node gatewayVictim.ts stdio 'progress without end' hostileServer.ts`.
+ * Beside a hostile one, it has the tool `echo` itself.
  */
 import { McpProxy } from "@effect-mcp/gateway"
 import { McpGroup, McpMount, McpServer } from "@effect-mcp/server"
@@ -11,10 +11,9 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { fileURLToPath } from "node:url"
 import * as ApplicationProcess from "./applicationProcess.ts"
 
-const [transport = "", address = ""] = process.argv.slice(2)
+const [transport = "", address = "", hostile = ""] = process.argv.slice(2)
 
 const info = { name: "victim", version: "1.0.0" }
 
@@ -39,7 +38,7 @@ const groups = () => {
     case "stdio":
       return beside(StdioClient.layerNode({
         command: process.execPath,
-        args: [fileURLToPath(new URL("../hostileServer.ts", import.meta.url)), "stdio", address]
+        args: [hostile, "stdio", address]
       }))
     default:
       return beside(StreamableHttpClient.layerNode({ url: address }))
