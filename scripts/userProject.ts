@@ -1,4 +1,4 @@
-/** A project beside the packages, in which they resolve as they do for users. */
+/** A project beside the packages, in which they resolve as they do for users, to their declarations. */
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -20,6 +20,18 @@ export interface UserProject {
   readonly remove: () => void
 }
 
+/** Writes the declarations of the public packages, unless they are those of the sources. Fails with the errors. */
+const declare = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const args = [path.join(root, "scripts", "compiler.ts"), "-b", "tsconfig.build.json", "--pretty", "false"]
+    execFile(process.execPath, args, { cwd: root, encoding: "utf8" }, (error, stdout) => {
+      if (error === null) resolve()
+      else reject(new Error(stdout.trimEnd() || error.message))
+    })
+  })
+
+let declared: Promise<void> | undefined
+
 /**
  * Creates a project. Git and the other tools ignore its folder, which is not in `node_modules`, because Node runs no
  * TypeScript there.
@@ -33,7 +45,7 @@ export const make = (): UserProject => {
     return file
   }
   write("package.json", JSON.stringify({ type: "module" }))
-  const check = (
+  const check = async (
     files: ReadonlyArray<string>,
     compilerOptions: Readonly<Record<string, boolean>>
   ): Promise<{ readonly failed: boolean; readonly text: string }> => {
@@ -42,6 +54,8 @@ export const make = (): UserProject => {
       JSON.stringify({
         extends: "../tsconfig.base.json",
         files,
+        // The compiler then reads the declarations of the packages, and does not check their sources again.
+        references: [{ path: "../tsconfig.build.json" }],
         compilerOptions: {
           rootDir: "..",
           noEmit: true,
@@ -55,6 +69,7 @@ export const make = (): UserProject => {
     )
     const compiler = path.join("node_modules", "typescript", "bin", "tsc")
     const options = { cwd: root, encoding: "utf8", maxBuffer: Infinity } as const
+    await (declared ??= declare())
     return new Promise((resolve) => {
       execFile(process.execPath, [compiler, "-p", folder, "--pretty", "false"], options, (error, stdout, stderr) => {
         resolve({ failed: error !== null, text: (stdout + stderr).trimEnd() || (error?.message ?? "") })
