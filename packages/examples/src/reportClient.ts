@@ -23,7 +23,6 @@ import * as Layer from "effect/Layer"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Stream from "effect/Stream"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
 
 const [, , command, year = "2026"] = process.argv
 const { REPORTS: folder = "reports", SECONDS: seconds = "10" } = process.env
@@ -32,7 +31,8 @@ const info: Implementation.Implementation = { name: "report-client", version: "1
 
 const client = McpClient.layer(
   McpTarget.command(process.execPath, [
-    fileURLToPath(import.meta.resolve("./reports.ts")),
+    // The file beside this one, also after a bundler has written both.
+    path.join(import.meta.dirname, `reports${path.extname(import.meta.filename)}`),
     path.join(folder, "reports.db"),
     seconds
   ]),

@@ -5,7 +5,13 @@ import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
+
+// The client starts the server beside it.
+const [client] = await Promise.all(
+  [Child.file("../../src/reportClient.ts"), Child.file("../../src/reports.ts")].map(joinedProgram)
+)
 
 /** A folder that is removed when the scope closes. */
 const folder = Effect.acquireRelease(
@@ -17,7 +23,7 @@ const Report = Schema.fromJsonString(Schema.Struct({ year: Schema.Int, chapters:
 
 /** Starts the client with these words. */
 const start = (folder: string, ...words: ReadonlyArray<string>) =>
-  Child.program(process.execPath, [Child.file("../../src/reportClient.ts"), ...words], {
+  Child.program(process.execPath, [client ?? "", ...words], {
     ...Child.environment,
     REPORTS: folder,
     SECONDS: "0.5"
