@@ -13,20 +13,11 @@
  * - Text of the server cannot control the terminal (`PlainText`).
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as CommandLine from "./console/commandLine.ts"
 
-const main = CommandLine.run(process.argv.slice(2)).pipe(
-  Effect.map((isSuccess) => {
-    if (!isSuccess) process.exitCode = 1
-  }),
-  // The command line has already printed its error.
-  Effect.catchTag("ShowHelp", ({ errors }) =>
-    Effect.sync(() => {
-      if (errors.length > 0) process.exitCode = 1
-    })),
-  Effect.provide(NodeServices.layer)
-)
+const main = Effect.map(CommandLine.run(process.argv.slice(2)), (status) => {
+  process.exitCode = status
+})
 
 NodeRuntime.runMain(main, { disableErrorReporting: true })

@@ -1,6 +1,6 @@
 /** The console in scripts: one command, its output, and its exit status. */
 import { Content, Tool } from "@effect-mcp/protocol"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
@@ -61,10 +61,11 @@ const transportOf = { "2025-11-25": "HTTP", "2026-07-28": "stdio" } as const
 /** The time of a test, in milliseconds. It starts several processes, and a busy machine starts them slowly. */
 const timeout = 180_000
 
-describe.concurrent("the console in a script", () => {
+// The runs that are not interrupted share a process. The other tests start the program itself.
+layer(Console.runs, { excludeTestServices: true })("the console in a script", (it) => {
   for (const revision of eras) {
     const transport = transportOf[revision]
-    it.live(`${revision}, ${transport}: lists the tools of a server and calls them`, () =>
+    it.effect(`${revision}, ${transport}: lists the tools of a server and calls them`, () =>
       Effect.gen(function*() {
         const server = yield* calculators[transport]
         const at = ["--revision", revision]
@@ -79,11 +80,11 @@ describe.concurrent("the console in a script", () => {
         assert.deepStrictEqual(resultIn(json).content, [Content.text("42")])
         assert.strictEqual(yield* printed(["call", "add", "a=15", "b=-27", ...at], server), "-12")
 
-        const failed = yield* Console.run(["call", "fail", "message=no beads", ...at], server)
+        const failed = yield* (yield* Console.start(["call", "fail", "message=no beads", ...at], server)).exited
         assert.deepStrictEqual([failed.exitCode, failed.stdout], [1, "the tool failed: no beads\n"])
       }).pipe(Effect.scoped), timeout)
 
-    it.live(
+    it.effect(
       `${revision}, ${transport}: reads resources, gets prompts and completes arguments`,
       () =>
         Effect.gen(function*() {
@@ -110,7 +111,7 @@ describe.concurrent("the console in a script", () => {
       timeout
     )
 
-    it.live(
+    it.effect(
       `${revision}: watches a resource until it is interrupted, and then nothing is left`,
       () =>
         Effect.gen(function*() {
@@ -126,7 +127,7 @@ describe.concurrent("the console in a script", () => {
       timeout
     )
 
-    it.live(
+    it.effect(
       `${revision}: answers forms with the values of the command line, and declines without any`,
       () =>
         Effect.gen(function*() {
@@ -146,7 +147,7 @@ describe.concurrent("the console in a script", () => {
       timeout
     )
 
-    it.live(
+    it.effect(
       `${revision}: prints log messages apart from the result, from the given level on`,
       () =>
         Effect.gen(function*() {
@@ -159,7 +160,7 @@ describe.concurrent("the console in a script", () => {
     )
   }
 
-  it.live("a call that is interrupted is cancelled, and its server ends", () =>
+  it.effect("a call that is interrupted is cancelled, and its server ends", () =>
     Effect.gen(function*() {
       const console = yield* Console.start(["call", "count", "to=600", "delayMs=50"], Console.calculator)
       yield* Child.until(() => console.stderr().includes("5/600"))
@@ -173,13 +174,13 @@ describe.concurrent("the console in a script", () => {
       yield* Child.until(() => !Child.isRunning(server))
     }).pipe(Effect.scoped), timeout)
 
-  it.live("offers its roots to the server", () =>
+  it.effect("offers its roots to the server", () =>
     Effect.gen(function*() {
       const roots = yield* printed(["call", "roots", "--root", "/home/ada"], Console.notebook)
       assert.include(roots, "file:///home/ada")
     }).pipe(Effect.scoped), timeout)
 
-  it.live("shows a tool with its hints, arguments and schemas", () =>
+  it.effect("shows a tool with its hints, arguments and schemas", () =>
     Effect.gen(function*() {
       const shown = yield* printed(["describe", "count"], Console.calculator)
       assert.include(shown, "hints of the server: reads only, idempotent")
@@ -187,24 +188,21 @@ describe.concurrent("the console in a script", () => {
       assert.include(shown, "\"maximum\": 10000")
     }).pipe(Effect.scoped), timeout)
 
-  it.live(
+  it.effect(
     "a question shows the name of the server in the file, and not the one that the server gives itself",
     () =>
       Effect.gen(function*() {
         const [command = "", ...args] = Console.notebook
         const file = yield* temporaryFile(JSON.stringify({ mcpServers: { "papers": { command, args } } }))
         const words = ["call", "erase", "name=plan", "--answer", "{\"sure\":false}", "--config", file]
-        const { stderr } = yield* Effect.flatMap(
-          Child.program(process.execPath, [Console.program, ...words]),
-          ({ exited }) => exited
-        )
+        const { stderr } = yield* Console.runWith(words)
         assert.include(stderr, "papers asks: Erase the note “plan”?")
         assert.notInclude(stderr, "notebook asks")
       }).pipe(Effect.scoped),
     timeout
   )
 
-  it.live("finds a server in a file of another client, and sends headers to a URL", () =>
+  it.effect("finds a server in a file of another client, and sends headers to a URL", () =>
     Effect.gen(function*() {
       const url = yield* Console.listening(Child.file("../../src/notes.ts"), "0", ":memory:")
       const [command = "", ...args] = Console.calculator
@@ -215,11 +213,7 @@ describe.concurrent("the console in a script", () => {
           empty: {}
         }
       }))
-      const listed = (...words: ReadonlyArray<string>) =>
-        Effect.flatMap(
-          Child.program(process.execPath, [Console.program, "list", "tools", "--config", file, ...words]),
-          ({ exited }) => exited
-        )
+      const listed = (...words: ReadonlyArray<string>) => Console.runWith(["list", "tools", "--config", file, ...words])
       assert.include((yield* listed("--server", "calculator")).stdout, "add(a: number, b: number)")
       const header = ["--header", "Authorization: Bearer adas-secret"]
       const notes = yield* listed("--server", "notes", ...header)
@@ -237,7 +231,7 @@ describe.concurrent("the console in a script", () => {
       assert.include(yield* printed(["list", "tools", ...header], [url]), "tools (")
     }).pipe(Effect.scoped), timeout)
 
-  it.live("says what is wrong, and what there is instead", () =>
+  it.effect("says what is wrong, and what there is instead", () =>
     Effect.gen(function*() {
       const { calculator } = Console
       assert.include(yield* rejected(["call", "ad"], calculator), "no tool \"ad\"; it has add, count, crash, fail, log")
@@ -251,11 +245,11 @@ describe.concurrent("the console in a script", () => {
       )
       assert.include(yield* rejected(["list"], []), "name the server after --")
       assert.include(yield* rejected([], calculator), "the interactive mode needs a terminal")
-      const unknown = yield* Console.run(["lst"], calculator)
+      const unknown = yield* (yield* Console.start(["lst"], calculator)).exited
       assert.deepStrictEqual([unknown.exitCode, unknown.stderr.includes("lst")], [1, true])
     }).pipe(Effect.scoped), 120_000)
 
-  it.live(
+  it.effect(
     "shows control characters and escape sequences of a server, and never sends them to the terminal",
     () =>
       Effect.gen(function*() {
@@ -277,9 +271,9 @@ describe.concurrent("the console in a script", () => {
     120_000
   )
 
-  it.live("explains itself", () =>
+  it.effect("explains itself", () =>
     Effect.gen(function*() {
-      const { exitCode, stdout } = yield* Console.run(["--help"], [])
+      const { exitCode, stdout } = yield* (yield* Console.start(["--help"], [])).exited
       assert.strictEqual(exitCode, 0)
       for (const word of ["list", "call", "read", "prompt", "complete", "watch", "--revision", "--header", "--json"]) {
         assert.include(stdout, word)

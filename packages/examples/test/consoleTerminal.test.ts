@@ -104,12 +104,14 @@ describe.concurrent("the console in a terminal", () => {
         Effect.gen(function*() {
           const url = yield* Console.listening(...Console.listeningNotebook)
           const terminal = yield* start([url], "--revision", revision)
+          const writes = (text: string) =>
+            Effect.flatMap(Console.start(["call", "write", "name=plan", `text=${text}`], [url]), ({ exited }) => exited)
           yield* terminal.enters("watch note:///plan")
           yield* terminal.shows("  Read more, write less")
           yield* terminal.shows("? mcp › ")
           yield* terminal.types("read note:///lett")
           yield* terminal.shows("? mcp › read note:///lett")
-          yield* Console.run(["call", "write", "name=plan", "text=Stay at home."], [url])
+          yield* writes("Stay at home.")
           yield* terminal.shows("  Stay at home.")
           // The same prompt is drawn again below the message, and can be continued.
           yield* terminal.shows("? mcp › read note:///lett")
@@ -133,7 +135,7 @@ describe.concurrent("the console in a terminal", () => {
           // A form of several lines is drawn again as a whole, and an update during a call does not harm it.
           yield* terminal.enters("call erase name=plan")
           yield* terminal.shows("❯ fill in the form")
-          yield* Console.run(["call", "write", "name=plan", "text=Fly."], [url])
+          yield* writes("Fly.")
           yield* terminal.shows("  Fly.")
           yield* terminal.shows("❯ fill in the form")
           yield* terminal.types(down)

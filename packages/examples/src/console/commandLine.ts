@@ -4,6 +4,7 @@
 import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Logging from "@effect-mcp/protocol/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Argument from "effect/cli/Argument"
 import * as CliConfig from "effect/cli/CliConfig"
 import * as Command from "effect/cli/Command"
@@ -248,13 +249,18 @@ const logs = Layer.merge(
   Layer.succeed(References.MinimumLogLevel, "Error")
 )
 
-/** Runs the console with the words of its command line, and returns whether it has succeeded. */
-export const run = Effect.fnUntraced(function*(words: ReadonlyArray<string>) {
-  const { command: own, server } = Server.divide(words)
-  const exit = new Exit()
-  yield* Command.runWith(command(server, exit), { version: "0.1.0" })(own).pipe(
-    Effect.provide(Layer.provideMerge(logs, screen)),
-    Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
-  )
-  return !exit.isFailure
-})
+/** Runs the console with the words of its command line, and returns the status with which the process is to exit. */
+export const run = Effect.fnUntraced(
+  function*(words: ReadonlyArray<string>) {
+    const { command: own, server } = Server.divide(words)
+    const exit = new Exit()
+    yield* Command.runWith(command(server, exit), { version: "0.1.0" })(own).pipe(
+      Effect.provide(Layer.provideMerge(logs, screen)),
+      Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
+    )
+    return exit.isFailure ? 1 : 0
+  },
+  // The command line has already printed its error.
+  Effect.catchTag("ShowHelp", ({ errors }) => Effect.succeed(errors.length > 0 ? 1 : 0)),
+  Effect.provide(NodeServices.layer)
+)
