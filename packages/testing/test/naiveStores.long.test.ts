@@ -8,7 +8,8 @@ import * as NaiveEventStore from "./fixtures/naiveEventStore.ts"
 import * as NaiveSessionStore from "./fixtures/naiveSessionStore.ts"
 import * as NaiveTaskStore from "./fixtures/naiveTaskStore.ts"
 
-const options = { runs: 50 }
+// The laws run in full with the stores of the library. Here, each finds its mistakes in few runs.
+const options = { runs: 20 }
 
 // The tests run one after another: a law limits the time of an operation, and all of them at once exceeded it on a busy
 // machine.
@@ -214,8 +215,6 @@ describe("the law of times of stores of tasks", () => {
 })
 
 describe("a naive store of tasks", { timeout: 180_000 }, () => {
-  const options = { runs: 20 }
-
   const broken: Readonly<Record<NaiveTaskStore.Mistake, Array<string>>> = {
     "it compares ids without regard to case": [
       "tasks with similar ids are separate"
