@@ -1,25 +1,26 @@
 /** Usage errors of the programs of this repository. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { choice, UsageError, wholeNumber } from "../../../scripts/commandLine.ts"
 import * as Benchmark from "../../benchmarks/src/settings.ts"
 import * as Soak from "../src/settings.ts"
+import { ended } from "./fixtures/ended.ts"
 
 interface Outcome {
-  readonly status: number | null
+  readonly status: string
   readonly stdout: string
   readonly stderr: string
 }
 
 const root = new URL("../../../", import.meta.url)
 
-const run = (program: string, args: ReadonlyArray<string>): Promise<Outcome> =>
-  new Promise((resolve) => {
+const run = (file: string, args: ReadonlyArray<string>) =>
+  new Promise<Outcome>((resolve) => {
     const child = execFile(
       process.execPath,
-      [fileURLToPath(new URL(program, root)), ...args],
-      (_, stdout, stderr) => resolve({ status: child.exitCode, stdout, stderr })
+      [fileURLToPath(new URL(file, root)), ...args],
+      (_, stdout, stderr) => resolve({ status: String(child.exitCode), stdout, stderr })
     )
   })
 
@@ -46,17 +47,38 @@ const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<
   ["requirements", ["--mutants", "--sample", "0"], /^--sample takes an integer of at least 1, not "0"$/]
 ]
 
+/** Runs all of them in one process, because the programs share most of their modules. */
+const runAll = async (): Promise<ReadonlyArray<Outcome>> => {
+  const invocations = usageErrors.map(([name, args]) => [new URL(programs[name], root), args])
+  const { stderr, stdout } = await run("packages/soak/test/fixtures/invocations.ts", [JSON.stringify(invocations)])
+  const outputs = stdout.split(new RegExp(`${ended}(.*)\\n`))
+  return stderr.split(`${ended}\n`).slice(0, -1).map((stderr, index) => ({
+    status: outputs[2 * index + 1] ?? "",
+    stdout: outputs[2 * index] ?? "",
+    stderr
+  }))
+}
+
 describe("a program", () => {
-  it.each(usageErrors)(
+  let all: ReadonlyArray<Outcome> = []
+  beforeAll(async () => {
+    all = await runAll()
+  }, 60_000)
+
+  it.each(usageErrors.map((usageError, index) => [...usageError, index] as const))(
     "%s prints one line and exits with status 2 for %j",
-    { timeout: 60_000 },
-    async (name, args, message) => {
-      const { status, stderr, stdout } = await run(programs[name], args)
+    (_, __, message, index) => {
+      const { status, stderr, stdout } = all[index] ?? { status: "", stderr: "", stdout: "" }
       assert.match(stderr.split("\n")[0] ?? "", message)
       assert.notInclude(stderr, "    at ")
-      assert.deepStrictEqual([status, stdout], [2, ""])
+      assert.deepStrictEqual([status, stdout], ["2", ""])
     }
   )
+
+  it("exits with this status as a process of its own", async () => {
+    const { status, stderr, stdout } = await run(programs.requirements, ["--mutants", "--sample", "0"])
+    assert.deepStrictEqual([status, stdout], ["2", ""], stderr)
+  })
 })
 
 describe("settings", () => {

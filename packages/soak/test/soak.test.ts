@@ -101,10 +101,10 @@ describe.concurrent("a soak", () => {
     "[law 2] leaves nothing of supervised clients whose servers are killed and started again",
     () =>
       Effect.gen(function*() {
-        const { exitCode, report, output } = yield* soak("--supervised", "490", "--rounds", "1", "--seed", "3")
+        const { exitCode, report, output } = yield* soak("--supervised", "196", "--rounds", "1", "--seed", "3")
         assert.deepStrictEqual(report.verdict.problems, [], output)
         assert.strictEqual(exitCode, 0)
-        for (const { name } of places) assert.isAtLeast(report.sessionsByEnding[`${name}: restart`] ?? 0, 10)
+        for (const { name } of places) assert.isAtLeast(report.sessionsByEnding[`${name}: restart`] ?? 0, 4)
         const [before, after] = report.samples
         assert.deepStrictEqual(after?.counts, before?.counts)
       }),
