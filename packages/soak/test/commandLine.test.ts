@@ -36,6 +36,17 @@ const programs = {
 
 const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<string>, RegExp]> = [
   ["bench", ["--rounds", "many"], /^--rounds takes an integer of at least 1, not "many"$/],
+  ["bench", ["speed", "memory"], /^no part is named "speed"; the parts are startup, stdio, .*; .*$/],
+  [
+    "bench",
+    ["http-calls", "--servers", "nothing"],
+    /^--servers takes a part of one of these names: .*, not "nothing"$/
+  ],
+  [
+    "bench",
+    ["memory", "--servers", "official"],
+    /^--servers selects no servers of memory, which measure all of theirs$/
+  ],
   ["soak", ["--sessions=-1"], /^--sessions takes an integer of at least 1, not "-1"$/],
   ["hostile", ["--seconds", "NaN"], /^--seconds takes an integer of at least 1, not "NaN"$/],
   ["hostile", ["--side", "both"], /^--side takes one of server, client, gateway, not "both"$/],
@@ -69,7 +80,7 @@ describe("a program", () => {
     "%s prints one line and exits with status 2 for %j",
     (_, __, message, index) => {
       const { status, stderr, stdout } = all[index] ?? { status: "", stderr: "", stdout: "" }
-      assert.match(stderr.split("\n")[0] ?? "", message)
+      assert.match(stderr.trimEnd(), message)
       assert.notInclude(stderr, "    at ")
       assert.deepStrictEqual([status, stdout], ["2", ""])
     }
