@@ -31,67 +31,66 @@ const timeout = 180_000
 
 describe.concurrent("the console in a terminal", () => {
   for (const revision of ["2025-11-25", "2026-07-28"]) {
-    it.live(`${revision}: a form is filled in with arrow keys and text`, () =>
-      Effect.gen(function*() {
-        const terminal = yield* start(Console.notebook, "--revision", revision)
-        yield* terminal.enters("call erase name=plan")
-        yield* terminal.shows(`${Console.notebookName} asks: Erase the note “plan”?`)
-        yield* terminal.answers("? Your answer", enter)
-        yield* terminal.answers("? Sure? (boolean): Whether to erase “plan”", up + enter)
-        yield* terminal.answers("? Reason (optional)", down + enter)
-        yield* terminal.answers("? Last words (string, optional)", `farewell${enter}`)
-        yield* terminal.shows("The note “plan” is erased: wrong.")
-        yield* terminal.shows("? mcp › ")
-
-        // A person may also decline, or leave the form.
-        yield* terminal.enters("call erase name=letter")
-        yield* terminal.answers("? Your answer", down + enter)
-        yield* terminal.shows("The note “letter” was not erased: decline.")
-        yield* terminal.shows("? mcp › ")
-        yield* terminal.enters("call erase name=letter")
-        yield* terminal.answers("? Your answer", enter)
-        yield* terminal.answers("? Sure? (boolean)", escape)
-        yield* terminal.shows("The note “letter” was not erased: cancel.")
-        yield* terminal.shows("? mcp › ")
-
-        yield* terminal.enters("call classify name=weather")
-        yield* terminal.answers("? Your answer", enter)
-        yield* terminal.answers("Inverse Selection", `${down}${down} ${enter}`)
-        yield* terminal.shows("The note “weather” is about: home.")
-        yield* terminal.shows("? mcp › ")
-        yield* leave(terminal, ctrlC)
-      }).pipe(Effect.scoped), timeout)
-
-    it.live(`${revision}: a person answers for the model, or rejects its use`, () =>
-      Effect.gen(function*() {
-        const terminal = yield* start(Console.notebook, "--revision", revision)
-        yield* terminal.enters("call summarize name=plan")
-        yield* terminal.shows(`${Console.notebookName} asks for the answer of a model, of at most 200 tokens:`)
-        yield* terminal.shows("system: You are brief.")
-        yield* terminal.answers("? Your answer", enter)
-        yield* terminal.answers("? The answer of the model", `Walk by the sea.${enter}`)
-        yield* terminal.shows("\"summary\": \"Walk by the sea.\"")
-        yield* terminal.shows("? mcp › ")
-        yield* terminal.enters("call summarize name=plan")
-        yield* terminal.answers("? Your answer", down + enter)
-        yield* terminal.shows("User rejected sampling request")
-        yield* terminal.shows("? mcp › ")
-        yield* leave(terminal, ctrlC)
-      }).pipe(Effect.scoped), timeout)
-
+    // One terminal, because each starts two processes.
     it.live(
-      `${revision}: a page is shown with its whole URL, and the call goes on after the visit`,
+      `${revision}: a person fills in forms, answers for the model and opens a page, or rejects and cancels them`,
       () =>
         Effect.gen(function*() {
           const terminal = yield* start(Console.notebook, "--revision", revision)
-          yield* terminal.enters("call publish name=plan")
+          yield* terminal.enters("call erase name=plan")
+          yield* terminal.shows(`${Console.notebookName} asks: Erase the note “plan”?`)
+          yield* terminal.answers("? Your answer", enter)
+          yield* terminal.answers("? Sure? (boolean): Whether to erase “plan”", up + enter)
+          yield* terminal.answers("? Reason (optional)", down + enter)
+          yield* terminal.answers("? Last words (string, optional)", `farewell${enter}`)
+          yield* terminal.shows("The note “plan” is erased: wrong.")
+          yield* terminal.shows("? mcp › ")
+
+          // A person may also decline, or leave the form.
+          yield* terminal.enters("call erase name=letter")
+          yield* terminal.answers("? Your answer", down + enter)
+          yield* terminal.shows("The note “letter” was not erased: decline.")
+          yield* terminal.shows("? mcp › ")
+          yield* terminal.enters("call erase name=letter")
+          yield* terminal.answers("? Your answer", enter)
+          yield* terminal.answers("? Sure? (boolean)", escape)
+          yield* terminal.shows("The note “letter” was not erased: cancel.")
+          yield* terminal.shows("? mcp › ")
+
+          yield* terminal.enters("call classify name=weather")
+          yield* terminal.answers("? Your answer", enter)
+          yield* terminal.answers("Inverse Selection", `${down}${down} ${enter}`)
+          yield* terminal.shows("The note “weather” is about: home.")
+          yield* terminal.shows("? mcp › ")
+
+          // Ctrl-C while a form is open cancels the form, and not the console.
+          yield* terminal.enters("call erase name=letter")
+          yield* terminal.answers("? Your answer", ctrlC)
+          yield* terminal.shows("The note “letter” was not erased: cancel.")
+          yield* terminal.shows("? mcp › ")
+
+          // A person answers for the model, or rejects its use.
+          yield* terminal.enters("call summarize name=reading")
+          yield* terminal.shows(`${Console.notebookName} asks for the answer of a model, of at most 200 tokens:`)
+          yield* terminal.shows("system: You are brief.")
+          yield* terminal.answers("? Your answer", enter)
+          yield* terminal.answers("? The answer of the model", `Walk by the sea.${enter}`)
+          yield* terminal.shows("\"summary\": \"Walk by the sea.\"")
+          yield* terminal.shows("? mcp › ")
+          yield* terminal.enters("call summarize name=reading")
+          yield* terminal.answers("? Your answer", down + enter)
+          yield* terminal.shows("User rejected sampling request")
+          yield* terminal.shows("? mcp › ")
+
+          // A page is shown with its whole URL, and the call goes on after the visit.
+          yield* terminal.enters("call publish name=reading")
           yield* terminal.shows(`${Console.notebookName} asks you to open a page: Sign in to publish.`)
           yield* terminal.shows("? Open the page of 127.0.0.1:")
           const [url = ""] = /http:\/\/127\.0\.0\.1:\d+\/sign-in\/\S+/.exec(terminal.written()) ?? []
           const page = yield* Effect.promise(() => fetch(url).then((response) => response.text()))
           assert.include(page, "You are signed in.")
           yield* terminal.types(enter)
-          yield* terminal.shows("The note “plan” is published")
+          yield* terminal.shows("The note “reading” is published")
           yield* terminal.shows("? mcp › ")
           yield* leave(terminal, ctrlC)
         }).pipe(Effect.scoped),
@@ -193,7 +192,7 @@ describe.concurrent("the console in a terminal", () => {
   )
 
   it.live(
-    "arguments are asked for with their types, suggested by the server, and checked",
+    "arguments are asked for with their types, suggested and checked; a server that ends is started again",
     () =>
       Effect.gen(function*() {
         const calculator = yield* start(Console.calculator)
@@ -203,6 +202,18 @@ describe.concurrent("the console in a terminal", () => {
         yield* calculator.types(`\u{15}15${enter}`)
         yield* calculator.answers("? b (number): The second number", `27${enter}`)
         yield* calculator.shows("\r\n\u{1b}[?25h42\r\n")
+        yield* calculator.shows("? mcp › ")
+
+        // A server that ends is started again, and the person sees why and when.
+        const [, server = 0] = calculator.processes()
+        process.kill(server, "SIGKILL")
+        yield* calculator.shows("* down after 1 attempt: ")
+        yield* calculator.shows("SIGKILL")
+        yield* calculator.shows("* ready: calculator")
+        yield* calculator.shows("? mcp › ")
+        yield* calculator.enters("call add a=1 b=2")
+        yield* calculator.shows("\r\n\u{1b}[?25h3\r\n")
+        yield* calculator.shows("? mcp › ")
         yield* leave(calculator, ctrlC)
 
         const notebook = yield* start(Console.notebook)
@@ -222,35 +233,6 @@ describe.concurrent("the console in a terminal", () => {
         yield* notebook.shows("error: there is no command reed; enter help for a list")
         yield* notebook.shows("? mcp › ")
         yield* leave(notebook, `quit${enter}`)
-      }).pipe(Effect.scoped),
-    timeout
-  )
-
-  it.live("a server that ends is started again, and the person sees why and when", () =>
-    Effect.gen(function*() {
-      const terminal = yield* start(Console.calculator)
-      const [, server = 0] = terminal.processes()
-      process.kill(server, "SIGKILL")
-      yield* terminal.shows("* down after 1 attempt: ")
-      yield* terminal.shows("SIGKILL")
-      yield* terminal.shows("* ready: calculator")
-      yield* terminal.shows("? mcp › ")
-      yield* terminal.enters("call add a=1 b=2")
-      yield* terminal.shows("\r\n\u{1b}[?25h3\r\n")
-      yield* terminal.shows("? mcp › ")
-      yield* leave(terminal, ctrlC)
-    }).pipe(Effect.scoped), timeout)
-
-  it.live(
-    "Ctrl-C while a form is open cancels the form, and leaves nothing running afterwards",
-    () =>
-      Effect.gen(function*() {
-        const terminal = yield* start(Console.notebook)
-        yield* terminal.enters("call erase name=plan")
-        yield* terminal.answers("? Your answer", ctrlC)
-        yield* terminal.shows("The note “plan” was not erased: cancel.")
-        yield* terminal.shows("? mcp › ")
-        yield* leave(terminal, ctrlC)
       }).pipe(Effect.scoped),
     timeout
   )
