@@ -21,6 +21,7 @@ const joined: { readonly [folder: string]: ReadonlyArray<ReadonlyArray<string>> 
   tasks: [["RemoteTasks"], ["ServerTasks"], ["index"]],
   "json-schema": [["index"]],
   transport: [["StdioServer"]],
+  auth: [],
   server: [["McpServer"], ["McpGroup"]],
   client: [],
   gateway: [],

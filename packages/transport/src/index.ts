@@ -15,6 +15,8 @@ export * as WebSocketClient from "./WebSocketClient.ts"
 export * as WebSocketServer from "./WebSocketServer.ts"
 
 // More.
+export * as AuthenticationChallenge from "./AuthenticationChallenge.ts"
+export * as ClientAuthorization from "./ClientAuthorization.ts"
 export * as HiddenSecrets from "./HiddenSecrets.ts"
 export * as HttpClientOptions from "./HttpClientOptions.ts"
 export * as HttpFallbackClient from "./HttpFallbackClient.ts"

@@ -1,0 +1,112 @@
+/**
+ * The port that keeps credentials: tokens, and the registrations of clients (AUT-19, AUT-35).
+ */
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+
+/**
+ * The key of an entry. An entry is used only with the issuer that has given its contents.
+ *
+ * - `Tokens`: the tokens of an account for a resource, as this client.
+ * - `Registration`: the client that this program is at the issuer.
+ *
+ * @category models
+ */
+export type Key =
+  | {
+    readonly _tag: "Tokens"
+    readonly issuer: string
+    readonly resource: string
+    readonly client: string
+    readonly account: string
+  }
+  | { readonly _tag: "Registration"; readonly issuer: string; readonly account: string }
+
+/**
+ * An entry of a store.
+ *
+ * @category models
+ */
+export interface Entry {
+  /** JSON with secrets. A store keeps it as it is, and shows it to nobody. */
+  readonly text: Redacted.Redacted<string>
+  /** The version of the entry. Each write makes another one. */
+  readonly version: string
+}
+
+/**
+ * The kinds of {@link TokenStoreError}.
+ *
+ * - `Conflict`: the entry has another version than the writer expects. Nothing was written.
+ * - `Unavailable`: the store cannot be reached or opened now.
+ * - `Corrupt`: the entry cannot be read: it was damaged, or was encrypted with another key. It stays as it is.
+ * - `Newer`: a newer version of this library has written the entry. It stays as it is.
+ *
+ * @category models
+ */
+export type TokenStoreErrorReason =
+  | { readonly _tag: "Conflict" }
+  | { readonly _tag: "Unavailable"; readonly cause: unknown }
+  | { readonly _tag: "Corrupt"; readonly problem: string }
+  | { readonly _tag: "Newer"; readonly format: string }
+
+const describe = (reason: TokenStoreErrorReason): string => {
+  switch (reason._tag) {
+    case "Conflict":
+      return "the entry was changed meanwhile; read it again"
+    case "Unavailable":
+      return "the store is not available; check its path and permissions, or its connection"
+    case "Corrupt":
+      return `an entry cannot be read: ${reason.problem}; remove it, and sign in again`
+    case "Newer":
+      return `an entry has the format ${reason.format}, which this version does not know; update @effect-mcp/auth`
+  }
+}
+
+/**
+ * The failure of a token store. Its message has no part of an entry.
+ *
+ * @category errors
+ */
+export class TokenStoreError extends Data.TaggedError("TokenStoreError")<{
+  readonly operation: "acquire" | "keys" | "read" | "release" | "remove" | "write"
+  readonly reason: TokenStoreErrorReason
+}> {
+  override get message(): string {
+    return `token store, ${this.operation}: ${describe(this.reason)}`
+  }
+}
+
+/**
+ * The port. Programs that share a store share its entries and leases, also in several processes.
+ *
+ * Its laws are those of `TokenStoreSuite` in `testing`.
+ *
+ * @category services
+ */
+export class TokenStore extends Context.Service<TokenStore, {
+  /** Returns the entry, if there is one. */
+  readonly read: (key: Key) => Effect.Effect<Entry | undefined, TokenStoreError>
+  /**
+   * Writes the entry if its version is the expected one; `undefined` expects none. Returns the new version, or fails
+   * with `Conflict`. After an interrupted or failed write the entry is the old one or the new one, never a part.
+   */
+  readonly write: (
+    key: Key,
+    text: Redacted.Redacted<string>,
+    expected: string | undefined
+  ) => Effect.Effect<string, TokenStoreError>
+  /** Removes the entry if its version is the expected one. An entry that does not exist is removed. */
+  readonly remove: (key: Key, expected: string) => Effect.Effect<void, TokenStoreError>
+  /** Returns the keys of all entries. */
+  readonly keys: Effect.Effect<ReadonlyArray<Key>, TokenStoreError>
+  /**
+   * Gives the lease of a key to an owner for some time, if no other owner has it. Returns whether the owner has it now.
+   * The owner of a lease prolongs it so.
+   */
+  readonly acquire: (key: Key, owner: string, millis: number) => Effect.Effect<boolean, TokenStoreError>
+  /** Ends the lease of an owner, if the owner has it. */
+  readonly release: (key: Key, owner: string) => Effect.Effect<void, TokenStoreError>
+}>()("@effect-mcp/auth/TokenStore") {}

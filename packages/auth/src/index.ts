@@ -1,0 +1,6 @@
+/**
+ * OAuth for clients and servers of MCP.
+ */
+export * as OAuthError from "./OAuthError.ts"
+export * as TokenStore from "./TokenStore.ts"
+export * as UserAgent from "./UserAgent.ts"
