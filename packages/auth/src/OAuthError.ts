@@ -116,6 +116,14 @@ export class OAuthError extends Data.TaggedError("OAuthError")<{ readonly reason
 /**
  * Creates an {@link OAuthError} of this kind.
  *
+ * @example
+ * ```ts
+ * import { OAuthError } from "@effect-mcp/auth"
+ *
+ * export const message = OAuthError.make({ _tag: "UserAgentFailed", problem: "no redirect arrived" }).message
+ * // => "the sign-in could not be completed: no redirect arrived"
+ * ```
+ *
  * @category constructors
  */
 export const make = (reason: OAuthErrorReason): OAuthError => new OAuthError({ reason })

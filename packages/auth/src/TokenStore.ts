@@ -30,7 +30,7 @@ export type Key =
  * @category models
  */
 export interface Entry {
-  /** JSON with secrets. A store keeps it as it is, and shows it to nobody. */
+  /** JSON with secrets. A store keeps it as it is, and never shows it. */
   readonly text: Redacted.Redacted<string>
   /** The version of the entry. Each write makes another one. */
   readonly version: string
@@ -68,6 +68,14 @@ const describe = (reason: TokenStoreErrorReason): string => {
 /**
  * The failure of a token store. Its message has no part of an entry.
  *
+ * @example
+ * ```ts
+ * import { TokenStore } from "@effect-mcp/auth"
+ *
+ * export const message = new TokenStore.TokenStoreError({ operation: "write", reason: { _tag: "Conflict" } }).message
+ * // => "token store, write: the entry was changed meanwhile; read it again"
+ * ```
+ *
  * @category errors
  */
 export class TokenStoreError extends Data.TaggedError("TokenStoreError")<{
@@ -83,6 +91,19 @@ export class TokenStoreError extends Data.TaggedError("TokenStoreError")<{
  * The port. Programs that share a store share its entries and leases, also in several processes.
  *
  * Its laws are those of `TokenStoreSuite` in `testing`.
+ *
+ * @example
+ * ```ts
+ * import { TokenStore } from "@effect-mcp/auth"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Counts the accounts that are signed in.
+ * export const signedIn = Effect.gen(function*() {
+ *   const store = yield* TokenStore.TokenStore
+ *   const keys = yield* store.keys
+ *   return keys.filter(({ _tag }) => _tag === "Tokens").length
+ * })
+ * ```
  *
  * @category services
  */

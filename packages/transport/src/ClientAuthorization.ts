@@ -59,6 +59,23 @@ export interface ServerAuthorization {
  * this service, if it is provided to the Layer of the client. Without either, a request that is answered with 401 fails
  * with `Unauthenticated`.
  *
+ * @example
+ * ```ts
+ * import { ClientAuthorization } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * // One key for all servers; a rejection of it is final.
+ * export const byKey = Layer.succeed(ClientAuthorization.ClientAuthorization, {
+ *   of: () =>
+ *     Effect.succeed({
+ *       headers: () => Effect.succeed({ "x-api-key": Redacted.make("secret") }),
+ *       rejected: () => Effect.succeed("Final")
+ *     })
+ * })
+ * ```
+ *
  * @category services
  */
 export class ClientAuthorization extends Context.Service<ClientAuthorization, {
