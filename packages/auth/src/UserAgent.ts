@@ -71,3 +71,33 @@ export type UserAgent =
   }
   | { readonly _tag: "Device"; readonly show: (code: DeviceCode) => Effect.Effect<void> }
   | { readonly _tag: "None" }
+
+/**
+ * No person: a server that needs one fails at once with `SignInRequired`. For jobs, and for programs whose tokens
+ * another program stores.
+ *
+ * @example
+ * ```ts
+ * import { UserAgent } from "@effect-mcp/auth"
+ *
+ * export const tag = UserAgent.none._tag // => "None"
+ * ```
+ *
+ * @category constructors
+ */
+export const none: UserAgent = { _tag: "None" }
+
+/**
+ * A person who enters a code on another device (RFC 8628). `show` shows the person the code and the URL.
+ *
+ * @example
+ * ```ts
+ * import { UserAgent } from "@effect-mcp/auth"
+ * import * as Console from "effect/Console"
+ *
+ * export const agent = UserAgent.device(({ code, url }) => Console.log(`Enter ${code} at ${url}`))
+ * ```
+ *
+ * @category constructors
+ */
+export const device = (show: (code: DeviceCode) => Effect.Effect<void>): UserAgent => ({ _tag: "Device", show })

@@ -4,3 +4,4 @@
 export * as OAuthError from "./OAuthError.ts"
 export * as TokenStore from "./TokenStore.ts"
 export * as UserAgent from "./UserAgent.ts"
+export * as WebUserAgent from "./WebUserAgent.ts"
