@@ -9,6 +9,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as AuthenticationChallenge from "./AuthenticationChallenge.ts"
 
 /**
  * The error of a request that is not authenticated. It is rejected with 401, and the challenge names the credentials to
@@ -97,6 +98,49 @@ export type Rejection = Unauthenticated | Forbidden | Unavailable
 export type Identity = Principal | "anonymous"
 
 /**
+ * The problem of a request that the server rejects after `identify` has accepted its sender.
+ *
+ * @category models
+ */
+export interface Problem {
+  /**
+   * `insufficient_scope`: the principal lacks a scope of the operation; 403 (AUT-46). `invalid_token`: the identity has
+   * expired; 401. `undefined`: the operation needs scopes, and the sender is anonymous; 401, without an error, because
+   * the request has no credentials (RFC 6750, section 3.1).
+   */
+  readonly error: "insufficient_scope" | "invalid_token" | undefined
+  /** All scopes of the operation, also those that the principal has (AUT-47). Empty if they are not known. */
+  readonly scopes: ReadonlyArray<string>
+}
+
+/**
+ * Returns the challenge of a problem as the value of `WWW-Authenticate`, in the scheme `Bearer`. `further` are
+ * parameters of the authentication, such as `realm` or `resource_metadata`.
+ *
+ * @example
+ * ```ts
+ * import { Authentication } from "@effect-mcp/transport"
+ *
+ * export const header = Authentication.challengeOf(
+ *   { error: "insufficient_scope", scopes: ["notes:read", "notes:write"] },
+ *   { realm: "notes" }
+ * )
+ * // => "Bearer error=\"insufficient_scope\", scope=\"notes:read notes:write\", realm=\"notes\""
+ * ```
+ *
+ * @category constructors
+ */
+export const challengeOf = (
+  { error, scopes }: Problem,
+  further: Readonly<Record<string, string | undefined>> = {}
+): string =>
+  AuthenticationChallenge.print("Bearer", {
+    error,
+    scope: scopes.length === 0 ? undefined : scopes.join(" "),
+    ...further
+  })
+
+/**
  * The port that authenticates the requests of a network server: it accepts or rejects each request, and names its
  * principal. Every server over HTTP and WebSocket requires it; {@link anonymous} accepts everything. A session belongs
  * to the principal that opened it: for any other principal it does not exist.
@@ -125,6 +169,11 @@ export type Identity = Principal | "anonymous"
 export class Authentication extends Context.Service<Authentication, {
   /** Returns the identity of the sender, or fails for a sender that is not accepted. */
   readonly identify: (request: HttpServerRequest) => Effect.Effect<Identity, Rejection>
+  /**
+   * Returns the challenge of a request that lacks scopes, or whose identity has expired. If it throws, the response has
+   * the default. Default: {@link challengeOf}.
+   */
+  readonly challenge?: ((problem: Problem, request: HttpServerRequest) => string) | undefined
 }>()("@effect-mcp/transport/Authentication") {}
 
 const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
@@ -180,12 +229,17 @@ export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authenticati
  * @category layers
  */
 export const layer = <R = never>(
-  identify: (request: HttpServerRequest) => Effect.Effect<Identity, Rejection, R>
+  identify: (request: HttpServerRequest) => Effect.Effect<Identity, Rejection, R>,
+  options: {
+    /** Returns the challenge of a request that lacks scopes, or whose identity has expired. */
+    readonly challenge?: (problem: Problem, request: HttpServerRequest) => string
+  } = {}
 ): Layer.Layer<Authentication, never, R> =>
   Layer.effect(
     Authentication,
     Effect.map(Effect.context<R>(), (context) => ({
-      identify: (request) => Effect.provideContext(identify(request), context)
+      identify: (request) => Effect.provideContext(identify(request), context),
+      challenge: options.challenge
     }))
   )
 
@@ -281,5 +335,5 @@ export const layerBearer = <R = never>(
       verify(Redacted.make(token)),
       (principal) => principal === undefined ? fail("error=\"invalid_token\"") : Effect.succeed(principal)
     )
-  })
+  }, { challenge: (problem) => challengeOf(problem, { realm }) })
 }

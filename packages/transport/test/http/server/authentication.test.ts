@@ -111,6 +111,33 @@ describe.concurrent("an Authentication", () => {
       }))
   }
 
+  it.live("[AUT-03] rejects an identity that has expired with 401, with the challenge of the authentication", () =>
+    Effect.gen(function*() {
+      const expired = { identify: () => Effect.succeed({ id: "ada", expiresAt: Date.now() - 1 }) }
+      const challenges: ReadonlyArray<readonly [Authentication.Authentication["Service"]["challenge"], string]> = [
+        [undefined, "Bearer error=\"invalid_token\""],
+        [(problem) => Authentication.challengeOf(problem, { realm: "notes" }), "realm=\"notes\""],
+        [() => "DPoP error=\"invalid_token\"", "DPoP"],
+        // A challenge that a header cannot have, or none, is replaced by the default.
+        [() => "Bearer\r\nx-injected: 1", "Bearer error=\"invalid_token\""],
+        [() => {
+          throw new Error("broken")
+        }, "Bearer error=\"invalid_token\""]
+      ]
+      for (const [challenge, expected] of challenges) {
+        const server = yield* serve(handlers, { authentication: { ...expired, challenge } })
+        for (const request of [{ body: initialize("2025-11-25") }, { method: "GET" }, { method: "DELETE" }] as const) {
+          const response = yield* exchange(server, request)
+          assert.strictEqual(response.status, 401)
+          assert.include(response.headers["www-authenticate"], expected)
+        }
+        assert.strictEqual((yield* server.host.sessions).length, 0)
+      }
+      const valid = { identify: () => Effect.succeed({ id: "ada", expiresAt: Date.now() + 60_000 }) }
+      const server = yield* serve(handlers, { authentication: valid })
+      assert.strictEqual((yield* exchange(server, { body: initialize("2025-11-25") })).status, 200)
+    }))
+
   it.live("[HTTP-14] rejects a sender that is not allowed with 403, and names the challenge if there is one", () =>
     Effect.gen(function*() {
       const challenge = "Bearer error=\"insufficient_scope\""

@@ -1,7 +1,7 @@
 /** The call of `Authentication.identify` for each request, with its timeout and its error responses. */
 import { ErrorCode } from "@effect-mcp/protocol"
 import { ForeignCall } from "@effect-mcp/session/internal"
-import type { Principal } from "@effect-mcp/session/Principal"
+import * as Principal from "@effect-mcp/session/Principal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -10,12 +10,13 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { Authentication, Identity, Rejection } from "../../../Authentication.ts"
 import { LimitedLog } from "../../shared/LimitedLog.ts"
+import * as Challenges from "./Challenges.ts"
 import * as HttpResponses from "./HttpResponses.ts"
 
 /** Returns the principal of a request, `undefined` for an anonymous one; fails with the response that rejects it. */
-export type Authenticator = (request: HttpServerRequest) => Effect.Effect<Principal | undefined, HttpServerResponse>
-
-const principalOf = (identity: Identity): Principal | undefined => identity === "anonymous" ? undefined : identity
+export type Authenticator = (
+  request: HttpServerRequest
+) => Effect.Effect<Principal.Principal | undefined, HttpServerResponse>
 
 const challenge = (value: string | undefined): HttpResponses.Headers =>
   value === undefined ? {} : { "www-authenticate": value }
@@ -29,6 +30,7 @@ export const make = (
   clock: Clock.Clock
 ): Authenticator => {
   const log = new LimitedLog(clock)
+  const challenges = Challenges.make(authentication)
   const timedOut = HttpResponses.unavailable(`Authentication timed out after ${timeoutMillis} ms (identifyTimeout)`)
 
   const rejected = (
@@ -66,9 +68,19 @@ export const make = (
     }
   }
 
+  const accepted = (
+    identity: Identity,
+    request: HttpServerRequest
+  ): Exit.Exit<Principal.Principal | undefined, HttpServerResponse> => {
+    if (identity === "anonymous") return Exit.succeed(undefined)
+    if (!Principal.isExpired(identity, clock.currentTimeMillisUnsafe())) return Exit.succeed(identity)
+    const headers = challenges({ error: "invalid_token", scopes: [] }, request)
+    return Exit.fail(HttpResponses.error(401, "The identity has expired", { headers }))
+  }
+
   return (request) =>
     Effect.matchCauseEffectEager(
       ForeignCall.within("Authentication.identify", timeoutMillis, () => authentication.identify(request)),
-      { onFailure: rejected, onSuccess: (identity) => Exit.succeed(principalOf(identity)) }
+      { onFailure: rejected, onSuccess: (identity) => accepted(identity, request) }
     )
 }
