@@ -35,6 +35,29 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
 }
 
 /**
+ * The error of a request whose credentials break a rule of their scheme, for example a second `Authorization` header.
+ * It is rejected with 400 (RFC 6750, section 3.1).
+ *
+ * @example
+ * ```ts
+ * import { Authentication } from "@effect-mcp/transport"
+ *
+ * export const message = new Authentication.InvalidRequest({ challenge: "Bearer error=\"invalid_request\"" }).message
+ * // => "the credentials are malformed: Bearer error=\"invalid_request\""
+ * ```
+ *
+ * @category errors
+ */
+export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
+  /** The value of `WWW-Authenticate`, such as `Bearer error="invalid_request"`. */
+  readonly challenge: string
+}> {
+  override get message(): string {
+    return `the credentials are malformed: ${this.challenge}`
+  }
+}
+
+/**
  * The error of a request whose sender is known and not allowed to use this server, for example because its token lacks
  * a scope. It is rejected with 403.
  *
@@ -88,7 +111,7 @@ export class Unavailable extends Data.TaggedError("Unavailable")<{
  *
  * @category errors
  */
-export type Rejection = Unauthenticated | Forbidden | Unavailable
+export type Rejection = Forbidden | InvalidRequest | Unauthenticated | Unavailable
 
 /**
  * The identity of the sender of a request: a principal, or `"anonymous"` for a sender that is accepted without one.
@@ -174,6 +197,11 @@ export class Authentication extends Context.Service<Authentication, {
    * the default. Default: {@link challengeOf}.
    */
   readonly challenge?: ((problem: Problem, request: HttpServerRequest) => string) | undefined
+  /**
+   * Returns headers for each response, such as the nonce of DPoP (RFC 9449, section 8.2). The response to an upgrade to
+   * a WebSocket has none of them. If it throws, there are none. Default: none.
+   */
+  readonly headers?: ((request: HttpServerRequest) => Readonly<Record<string, string>>) | undefined
 }>()("@effect-mcp/transport/Authentication") {}
 
 const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")

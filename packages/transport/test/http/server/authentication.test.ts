@@ -111,6 +111,40 @@ describe.concurrent("an Authentication", () => {
       }))
   }
 
+  it.live("[AUT-44] rejects malformed credentials with 400, and adds its headers to every response", () =>
+    Effect.gen(function*() {
+      const challenge = "Bearer error=\"invalid_request\""
+      const identify: Identify = ({ headers }) =>
+        headers["authorization"] === undefined
+          ? Effect.fail(new Authentication.InvalidRequest({ challenge }))
+          : Effect.succeed("anonymous")
+      const server = yield* serve(handlers, { authentication: { identify, headers: () => ({ "dpop-nonce": "n1" }) } })
+      const rejected = yield* exchange(server, { body: initialize("2025-11-25") })
+      assert.strictEqual(rejected.status, 400)
+      assert.strictEqual(rejected.headers["www-authenticate"], challenge)
+      assert.strictEqual(rejected.headers["dpop-nonce"], "n1")
+      const request = {
+        body: initialize("2025-11-25"),
+        headers: { authorization: "Bearer t", origin: `http://127.0.0.1:${server.port}` }
+      }
+      const accepted = yield* exchange(server, request)
+      assert.strictEqual(accepted.status, 200)
+      assert.strictEqual(accepted.headers["dpop-nonce"], "n1")
+      // A page can read the nonce.
+      assert.include(accepted.headers["access-control-expose-headers"], "dpop-nonce")
+
+      // A header that breaks the response is left out.
+      const broken: ReadonlyArray<() => Record<string, string>> = [() => ({ "dpop-nonce": "a\r\nx: 1" }), () => {
+        throw new Error("broken")
+      }]
+      for (const headers of broken) {
+        const other = yield* serve(handlers, { authentication: { identify, headers } })
+        const response = yield* exchange(other, request)
+        assert.strictEqual(response.status, 200)
+        assert.isUndefined(response.headers["dpop-nonce"])
+      }
+    }))
+
   it.live("[AUT-03] rejects an identity that has expired with 401, with the challenge of the authentication", () =>
     Effect.gen(function*() {
       const expired = { identify: () => Effect.succeed({ id: "ada", expiresAt: Date.now() - 1 }) }

@@ -128,6 +128,7 @@ describe.concurrent("the policy on Host and Origin", () => {
         "content-type",
         "accept",
         "authorization",
+        "dpop",
         "mcp-session-id",
         "mcp-protocol-version",
         "last-event-id"
@@ -146,7 +147,7 @@ describe.concurrent("the policy on Host and Origin", () => {
           (answer) =>
             namesIn(answer.headers["access-control-allow-headers"]).filter((name) =>
               !name.startsWith("mcp-") || name.startsWith("mcp-param-")
-            ).slice(4)
+            ).slice(5)
         )
       // Tools name the headers of their arguments.
       const asked = ["content-type", "Mcp-Param-Region", "mcp-param-limit", "x-other", "mcp-param-", "mcp-param-a b"]

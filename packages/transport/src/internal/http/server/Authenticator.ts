@@ -49,6 +49,10 @@ export const make = (
         return Effect.fail(
           HttpResponses.error(401, "Authentication is required", { headers: challenge(error.challenge) })
         )
+      case "InvalidRequest":
+        return Effect.fail(
+          HttpResponses.error(400, "The credentials are malformed", { headers: challenge(error.challenge) })
+        )
       case "Forbidden":
         return Effect.fail(
           HttpResponses.error(403, "This client may not use this server", { headers: challenge(error.challenge) })

@@ -29,6 +29,7 @@ import * as ContentEncoding from "../../shared/ContentEncoding.ts"
 import * as FrameText from "../../shared/FrameText.ts"
 import * as utf8 from "../../shared/utf8.ts"
 import * as AcceptHeader from "./AcceptHeader.ts"
+import * as AuthenticationHeaders from "./AuthenticationHeaders.ts"
 import * as Authenticator from "./Authenticator.ts"
 import * as ContentType from "./ContentType.ts"
 import * as HttpConnections from "./HttpConnections.ts"
@@ -87,7 +88,7 @@ export interface HttpGuard {
 
 /** The headers that a page of an allowed origin may always send. */
 const allowedHeaders =
-  "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"
+  "accept, authorization, content-type, dpop, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"
 
 /** The bounds of the headers of arguments in one preflight request: their number, and the characters of a name. */
 const maxParameterHeaders = 64
@@ -121,7 +122,7 @@ const isPreflight = ({ headers, method }: HttpServerRequest): boolean =>
 const corsHeaders = (origin: string): HttpResponses.Headers => ({
   "access-control-allow-origin": origin,
   vary: "origin",
-  "access-control-expose-headers": "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
+  "access-control-expose-headers": "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after, dpop-nonce"
 })
 
 const methodNotAllowedInJson: MethodNotAllowed = (message, headers) => HttpResponses.error(405, message, { headers })
@@ -163,7 +164,8 @@ export const make = Effect.fnUntraced(function*(
   settings: HttpServerSettings
 ): Effect.fn.Return<HttpGuard, never, Authentication> {
   const { allowedHosts, allowedOrigins, maxMessageNodes } = settings
-  const authenticate = Authenticator.make(yield* Authentication, settings.identifyMillis, yield* Clock.Clock)
+  const authentication = yield* Authentication
+  const authenticate = Authenticator.make(authentication, settings.identifyMillis, yield* Clock.Clock)
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
   const budget = yield* MemoryBudget
   const connections = HttpConnections.make(watchdog, { ...settings, budget })
@@ -240,10 +242,12 @@ export const make = Effect.fnUntraced(function*(
       if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))
       return route(routes, request, methodNotAllowed)
     })
+    const own = problem === undefined ? AuthenticationHeaders.of(authentication, request) : undefined
     // Also of a request that its connection rejects: without these headers, a page cannot read why.
-    return origin === undefined || problem !== undefined
+    const cors = origin === undefined || problem !== undefined ? undefined : corsHeaders(origin)
+    return own === undefined && cors === undefined
       ? served
-      : Effect.map(served, (response) => HttpServerResponse.setHeaders(response, corsHeaders(origin)))
+      : Effect.map(served, (response) => HttpServerResponse.setHeaders(response, { ...own, ...cors }))
   }
 
   return {
