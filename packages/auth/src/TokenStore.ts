@@ -1,10 +1,14 @@
 /**
  * The port that keeps credentials: tokens, and the registrations of clients (AUT-19, AUT-35).
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as KeyText from "./internal/store/KeyText.ts"
+import * as Lease from "./internal/store/Lease.ts"
 
 /**
  * The key of an entry. An entry is used only with the issuer that has given its contents.
@@ -14,15 +18,7 @@ import type * as Redacted from "effect/Redacted"
  *
  * @category models
  */
-export type Key =
-  | {
-    readonly _tag: "Tokens"
-    readonly issuer: string
-    readonly resource: string
-    readonly client: string
-    readonly account: string
-  }
-  | { readonly _tag: "Registration"; readonly issuer: string; readonly account: string }
+export type Key = KeyText.Key
 
 /**
  * An entry of a store.
@@ -131,3 +127,84 @@ export class TokenStore extends Context.Service<TokenStore, {
   /** Ends the lease of an owner, if the owner has it. */
   readonly release: (key: Key, owner: string) => Effect.Effect<void, TokenStoreError>
 }>()("@effect-mcp/auth/TokenStore") {}
+
+/**
+ * Makes a store in memory, which ends with its process. A person signs in again after each start.
+ *
+ * @example
+ * ```ts
+ * import { TokenStore } from "@effect-mcp/auth"
+ * import * as Effect from "effect/Effect"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * const key: TokenStore.Key = { _tag: "Registration", issuer: "https://as.example", account: "ada" }
+ *
+ * export const keys = Effect.gen(function*() {
+ *   const store = yield* TokenStore.makeMemory()
+ *   yield* store.write(key, Redacted.make("{}"), undefined)
+ *   return yield* store.keys
+ * }) // => [{ _tag: "Registration", issuer: "https://as.example", account: "ada" }]
+ * ```
+ *
+ * @category constructors
+ */
+export const makeMemory = (): Effect.Effect<TokenStore["Service"]> =>
+  Effect.sync(() => {
+    const entries = new Map<string, Entry & { readonly key: Key }>()
+    const leases = new Map<string, Lease.Lease>()
+    // The version of an entry that was removed is not that of its successor.
+    let versions = 0
+    const conflict = (operation: "remove" | "write") =>
+      Effect.fail(new TokenStoreError({ operation, reason: { _tag: "Conflict" } }))
+    const find = (key: Key): Entry | undefined => {
+      const entry = entries.get(KeyText.of(key))
+      return entry && { text: entry.text, version: entry.version }
+    }
+    return {
+      read: (key) => Effect.sync(() => find(key)),
+      write: (key, text, expected) =>
+        Effect.suspend(() => {
+          if (find(key)?.version !== expected) return conflict("write")
+          const version = String(++versions)
+          entries.set(KeyText.of(key), { key: { ...key }, text, version })
+          return Effect.succeed(version)
+        }),
+      remove: (key, expected) =>
+        Effect.suspend(() => {
+          const version = find(key)?.version
+          if (version !== undefined && version !== expected) return conflict("remove")
+          entries.delete(KeyText.of(key))
+          return Effect.void
+        }),
+      keys: Effect.sync(() => Array.from(entries.values(), ({ key }) => key)),
+      acquire: (key, owner, millis) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const name = KeyText.of(key)
+          if (Lease.isHeldByOther(leases.get(name), owner, now)) return false
+          leases.set(name, Lease.of(owner, now, millis))
+          return true
+        }),
+      release: (key, owner) =>
+        Effect.sync(() => {
+          const name = KeyText.of(key)
+          if (leases.get(name)?.owner === owner) leases.delete(name)
+        })
+    }
+  })
+
+/**
+ * Provides a store in memory; see {@link makeMemory}.
+ *
+ * @example
+ * ```ts
+ * import { TokenStore } from "@effect-mcp/auth"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const keys = Effect.flatMap(TokenStore.TokenStore, ({ keys }) => keys).pipe(
+ *   Effect.provide(TokenStore.layerMemory)
+ * ) // => []
+ * ```
+ *
+ * @category layers
+ */
+export const layerMemory: Layer.Layer<TokenStore> = Layer.effect(TokenStore, makeMemory())
