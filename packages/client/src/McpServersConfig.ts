@@ -215,16 +215,16 @@ const urlTarget = (
   if (url.protocol === "unix:" && kind === "any") checkUnix(reader, url, headers)
   if (reader.problems.length > 0) return undefined
   const all = { ...options.url, headers: { ...headers, ...options.headers } }
-  const { authorize, maxMessageBytes, maxMessageNodes } = all
+  const { authorization, maxMessageBytes, maxMessageNodes } = all
   const description = shown(reader.raw("url") ?? "")
   const layerOf = (): McpTarget.McpTarget["transport"] => {
     switch (kind) {
       case "http":
         return StreamableHttpClient.layerNode({ ...all, url })
       case "sse":
-        return HttpSseClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes })
+        return HttpSseClient.layerNode({ url, headers: all.headers, authorization, maxMessageBytes, maxMessageNodes })
       case "ws":
-        return WebSocketClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes })
+        return WebSocketClient.layerNode({ url, headers: all.headers, authorization, maxMessageBytes, maxMessageNodes })
       case "any":
         return McpTarget.url(url, url.protocol === "unix:" ? { maxMessageBytes, maxMessageNodes } : all).transport
     }

@@ -129,16 +129,16 @@ export const command = (
 
 /**
  * Options of {@link url}. Those that the transport of the URL lacks have no effect. A Unix socket has no `headers` and
- * no `authorize`: there, they are an error.
+ * no `authorization`: there, they are an error.
  *
  * @category models
  */
 export interface UrlOptions extends Omit<HttpFallbackClient.Options, "url" | "connectTimeout"> {}
 
 /** Returns the name of an option that would identify the client, but that a Unix socket does not send. */
-const inapplicable = ({ authorize, headers = {} }: UrlOptions): string | undefined =>
-  authorize !== undefined
-    ? "authorize"
+const inapplicable = ({ authorization, headers = {} }: UrlOptions): string | undefined =>
+  authorization !== undefined
+    ? "authorization"
     : Effect.isEffect(headers) || Object.keys(headers).length > 0
     ? "headers"
     : undefined
@@ -164,7 +164,7 @@ const unix = (url: URL, options: UrlOptions): McpTarget => {
  * - `ws:` and `wss:` lead to WebSocket;
  * - `unix:` leads to a Unix socket, such as `unix:///run/notes.sock`. The URL has an absolute path and no host.
  *
- * Throws {@link InvalidUrlError} for any other URL, and for `headers` or `authorize` with a Unix socket.
+ * Throws {@link InvalidUrlError} for any other URL, and for `headers` or `authorization` with a Unix socket.
  *
  * @example
  * ```ts
@@ -189,9 +189,9 @@ export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
       return transport(HttpFallbackClient.layerNode({ ...options, url }), place)
     case "ws:":
     case "wss:": {
-      const { authorize, headers, maxMessageBytes, maxMessageNodes } = options
+      const { authorization, headers, maxMessageBytes, maxMessageNodes } = options
       return transport(
-        WebSocketClient.layerNode({ url, authorize, headers, maxMessageBytes, maxMessageNodes }),
+        WebSocketClient.layerNode({ url, authorization, headers, maxMessageBytes, maxMessageNodes }),
         place
       )
     }

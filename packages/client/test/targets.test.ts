@@ -1,11 +1,14 @@
 /** The places of servers as values: their URLs and their descriptions. */
 import { McpClient, McpServersConfig, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { ClientAuthorization } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import { inspect } from "node:util"
+
+const authorization = ClientAuthorization.fromChallenge(() => Effect.succeed({}))
 
 const problemOf = (url: string, options?: McpTarget.UrlOptions): string => {
   try {
@@ -120,7 +123,7 @@ describe("the URL of a Unix socket", () => {
       "a Unix socket has no headers; remove the option headers, or use a URL of ws: or http:"
     )
     assert.include(problemOf(url, { headers: Effect.succeed({}) }), "remove the option headers")
-    assert.include(problemOf(url, { authorize: () => Effect.succeed({}) }), "remove the option authorize")
+    assert.include(problemOf(url, { authorization }), "remove the option authorization")
     assert.strictEqual(problemOf(url, { headers: {}, maxMessageBytes: 1 }), "unix:/run/notes.sock")
   })
 
@@ -129,7 +132,7 @@ describe("the URL of a Unix socket", () => {
       const options: McpServersConfig.Options = {
         env: {},
         headers: { authorization: "Bearer ada" },
-        url: { authorize: () => Effect.succeed({}) }
+        url: { authorization }
       }
       const url = "unix:///run/notes.sock"
       const targets = yield* McpServersConfig.decode({ mcpServers: { notes: { url, headers: {} } } }, options)

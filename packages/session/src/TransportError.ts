@@ -4,6 +4,7 @@
 import { CloseReason } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
 import * as Formatter from "effect/Formatter"
 
 /**
@@ -23,8 +24,14 @@ import * as Formatter from "effect/Formatter"
  *   request out. Other requests continue. `cause` is known if, for example, the peer replied with an HTTP error.
  *   `isStreamLost` says that the stream had begun, and cannot be resumed.
  * - `Rejected`: the peer rejected the message with an HTTP status, and did not carry it out. `target` is the URL,
- *   without credentials and query.
+ *   without credentials and query, and `challenge` its `WWW-Authenticate` header.
  * - `Unauthenticated`: the peer at `target` requires authentication. `challenge` is its `WWW-Authenticate` header.
+ * - `AuthorizationRequired`: a person has to authorize the client at `target`, since this time in milliseconds. `url`
+ *   is the page to visit, and `code` the code to enter there. `authorized` completes when the person has, and fails
+ *   with `AuthorizationFailed` otherwise. A session waits for that within the deadline of a call, and sends the call
+ *   again.
+ * - `AuthorizationFailed`: the client could not be authorized at `target`. `cause` is the error of the authorization.
+ *   `isPermanent` states that another attempt fails in the same way, until the program or a person acts.
  * - `SessionLost`: the peer no longer knows the session, and the transport could not replace it by a new one.
  * - `PeerEnded`: the peer ended the connection. `exit` is the exit of a child process.
  *
@@ -50,8 +57,24 @@ export type TransportErrorReason =
     /** The milliseconds after which the peer allows a retry (`Retry-After`). */
     readonly retryAfterMillis: number | undefined
     readonly target?: string
+    readonly challenge?: string
   }
   | { readonly _tag: "Unauthenticated"; readonly challenge: string | undefined; readonly target?: string }
+  | {
+    readonly _tag: "AuthorizationRequired"
+    readonly target: string
+    readonly url?: string
+    readonly code?: string
+    readonly since: number
+    readonly authorized: Effect.Effect<void, TransportError>
+  }
+  | {
+    readonly _tag: "AuthorizationFailed"
+    readonly target: string
+    readonly problem: string
+    readonly cause: unknown
+    readonly isPermanent?: true
+  }
   | { readonly _tag: "SessionLost"; readonly problem: string }
   | { readonly _tag: "PeerEnded"; readonly exit: CloseReason.ProcessExit | undefined }
 
@@ -60,6 +83,9 @@ const textOf = (cause: unknown): string =>
 
 /** The greatest length of a text of the peer in a message. */
 const maxText = 1_000
+
+/** The greatest length of a URL in a message: an authorization request has long parameters. */
+const maxUrl = 4_096
 
 const peerAt = (target: string | undefined): string => target === undefined ? "the peer" : `the server at ${target}`
 
@@ -102,7 +128,12 @@ const describe = (reason: TransportErrorReason): string => {
     case "Unauthenticated":
       return `${peerAt(reason.target)} requires authentication` +
         (reason.challenge === undefined ? "" : `: ${Excerpt.of(reason.challenge, maxText)}`) +
-        (reason.target === undefined ? "" : "; send a valid token in `headers`, or by `authorize`")
+        (reason.target === undefined ? "" : "; send a valid token in `headers`, or by `authorization`")
+    case "AuthorizationRequired":
+      return `${peerAt(reason.target)} requires that a person authorizes this client` +
+        (reason.url === undefined ? "" : `; visit ${Excerpt.of(reason.url, maxUrl)}`)
+    case "AuthorizationFailed":
+      return `could not authorize this client at ${reason.target}: ${Excerpt.of(reason.problem, maxText)}`
     case "SessionLost":
       return `the peer no longer knows this session: ${Excerpt.of(reason.problem, maxText)}`
     case "PeerEnded":

@@ -3,9 +3,10 @@
  */
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type { AuthenticationChallenge } from "./AuthenticationChallenge.ts"
-import type { HeaderValues } from "./HttpClientOptions.ts"
+import { ChallengedServer } from "./internal/authorization/ChallengedServer.ts"
+import type { HeaderValues } from "./internal/shared/HeaderValues.ts"
 
 /**
  * A request before it is sent.
@@ -28,8 +29,10 @@ export interface RejectedRequest extends OutgoingRequest {
   readonly challenges: ReadonlyArray<AuthenticationChallenge>
   /** The headers that the authorization gave this request: the same object. */
   readonly sentWith: HeaderValues
-  /** The operation of a message, such as `tools/call "write"`; `undefined` for a stream. */
+  /** The operation of a message, such as `tools/call "write"`; `undefined` for a stream or the end of a session. */
   readonly operation: string | undefined
+  /** The number of times that this request was sent again before. The transport sends it again at most five times. */
+  readonly repetitions: number
   /** Returns a header of the response. */
   readonly header: (name: string) => string | undefined
 }
@@ -82,3 +85,47 @@ export class ClientAuthorization extends Context.Service<ClientAuthorization, {
   /** Returns the authorization at a server: the same for the same URL. */
   readonly of: (server: URL) => Effect.Effect<ServerAuthorization>
 }>()("@effect-mcp/transport/ClientAuthorization") {}
+
+/**
+ * Creates the authorization of a program that has a function for it. The function runs after a rejection, with the
+ * challenges of the server, and later requests carry the headers that it returns. If it returns `undefined`, the
+ * rejected request fails.
+ *
+ * For one URL it runs once at a time: requests that are rejected meanwhile wait for it. After a second they no longer
+ * count it against the deadlines of connections, because a person may have to act, and it runs to its end even if no
+ * request waits. If the server rejects the headers before it has accepted a request with them, the function does not
+ * run again.
+ *
+ * @example
+ * ```ts
+ * import { AuthenticationChallenge, ClientAuthorization, StreamableHttpClient } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * declare const newToken: (scope: string | undefined) => Effect.Effect<string>
+ *
+ * const authorization = ClientAuthorization.fromChallenge((challenges) => {
+ *   const scope = AuthenticationChallenge.find(challenges, "Bearer")?.parameters["scope"]
+ *   return Effect.map(newToken(scope), (token) => ({ authorization: Redacted.make(`Bearer ${token}`) }))
+ * })
+ *
+ * export const server = StreamableHttpClient.layerNode({ url: "https://example.com/mcp", authorization })
+ * ```
+ *
+ * @category constructors
+ */
+export const fromChallenge = (
+  answer: (challenges: ReadonlyArray<AuthenticationChallenge>) => Effect.Effect<HeaderValues | undefined>
+): ClientAuthorization["Service"] => {
+  const servers = new Map<string, ServerAuthorization>()
+  return {
+    of: (server) =>
+      Effect.sync(() => {
+        const known = servers.get(server.href)
+        if (known !== undefined) return known
+        const added = new ChallengedServer(answer)
+        servers.set(server.href, added)
+        return added
+      })
+  }
+}

@@ -96,11 +96,25 @@ class Hiding implements HiddenSecrets {
       case "InvalidHeader":
       case "SessionLost":
         return { ...reason, problem: this.text(reason.problem) }
+      case "AuthorizationRequired":
+        return {
+          ...reason,
+          target: this.#target(reason.target),
+          authorized: Effect.mapError(reason.authorized, this.#error)
+        }
+      case "AuthorizationFailed":
+        return {
+          ...reason,
+          target: this.#target(reason.target),
+          problem: this.text(reason.problem),
+          cause: this.#cause(reason.cause)
+        }
       case "Rejected": {
-        const { target } = reason
+        const { challenge, target } = reason
         return {
           ...reason,
           problem: this.text(reason.problem),
+          ...challenge === undefined ? undefined : { challenge: this.text(challenge) },
           ...target === undefined ? undefined : { target: this.#target(target) }
         }
       }
@@ -222,8 +236,9 @@ export const url = (given: string | URL): string => ServerAddress.shown(given)
 
 /**
  * Creates {@link HiddenSecrets}. The clients of this package hide by themselves the `Redacted` values of their headers,
- * arguments and environment variables, and what `authorize` returns. Use it for other secrets, such as those of a URL,
- * and for a transport of your own. An error of a failed connection shows the `description` in place of the address.
+ * arguments and environment variables, and those that an authorization gives. Use it for other secrets, such as those
+ * of a URL, and for a transport of your own. An error of a failed connection shows the `description` in place of the
+ * address.
  *
  * @example
  * ```ts

@@ -3,14 +3,15 @@
  * WebSocket clients on Node have the same headers.
  */
 import type * as Effect from "effect/Effect"
-import type { Redacted } from "effect/Redacted"
+import type { ClientAuthorization } from "./ClientAuthorization.ts"
+import type * as Values from "./internal/shared/HeaderValues.ts"
 
 /**
  * Headers by name. A `Redacted` value does not appear where headers are shown.
  *
  * @category options
  */
-export type HeaderValues = Readonly<Record<string, string | Redacted<string>>>
+export type HeaderValues = Values.HeaderValues
 
 /**
  * Options for the headers of a client, among them those that authorize it.
@@ -24,14 +25,12 @@ export interface HeaderOptions {
    */
   readonly headers?: HeaderValues | Effect.Effect<HeaderValues> | undefined
   /**
-   * Runs when the server answers 401, with the value of its `WWW-Authenticate`. Later requests carry the headers that
-   * it returns, beginning with one retry of the rejected request. If it returns none, and without this option, the
-   * request fails with `Unauthenticated`. It runs once at a time: other requests that are rejected meanwhile wait for
-   * it and use its headers.
+   * The authorization of the client at servers. Without it, the service `ClientAuthorization` is used, if it is
+   * provided to the Layer of the client. Without either, a request that is answered with 401 fails with
+   * `Unauthenticated`.
+   * Headers of the authorization replace `headers` of the same name.
    */
-  readonly authorize?:
-    | ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>)
-    | undefined
+  readonly authorization?: ClientAuthorization["Service"] | undefined
 }
 
 /**

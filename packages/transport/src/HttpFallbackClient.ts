@@ -7,9 +7,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
-import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import * as HttpSseClient from "./HttpSseClient.ts"
-import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as StreamableHttpClient from "./StreamableHttpClient.ts"
 
@@ -59,22 +57,11 @@ export interface Options extends StreamableHttpClient.Options {
  * @category constructors
  */
 export const make = Effect.fnUntraced(function*(
-  { authorize, connectTimeout, ...options }: Options
+  { connectTimeout, ...options }: Options
 ): Effect.fn.Return<Transport.Transport["Service"], never, HttpClient> {
-  // Headers that authorized the client over one transport authorize it over the other.
-  let authorization: HttpClientOptions.HeaderValues = {}
-  const authorizeBoth = (challenge: string | undefined) =>
-    Effect.tap(authorize?.(challenge) ?? Effect.undefined, (values) =>
-      Effect.sync(() => {
-        authorization = values ?? authorization
-      }))
-  const streamable = yield* StreamableHttpClient.make({ ...options, authorize: authorizeBoth })
-  const httpSse = yield* HttpSseClient.make({
-    ...options,
-    headers: Effect.map(headersOf(options.headers), (headers) => ({ ...headers, ...authorization })),
-    authorize: authorizeBoth,
-    connectTimeout: connectTimeout ?? "10 seconds"
-  })
+  // An authorization is the same for the same URL, so that of one transport is that of the other.
+  const streamable = yield* StreamableHttpClient.make(options)
+  const httpSse = yield* HttpSseClient.make({ ...options, connectTimeout: connectTimeout ?? "10 seconds" })
   // Loaded on first use, as both transports are.
   const fallback = yield* Effect.promise(() => import("./internal/http/client/fallback/HttpFallbackConnection.ts"))
   return fallback.make(streamable, httpSse)

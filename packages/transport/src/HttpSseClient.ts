@@ -39,11 +39,12 @@ const rules: NumericOption.Rules<Options> = {
  *
  * - `ConnectFailed` if the server cannot be reached, or names no endpoint for messages, or names one of another origin,
  *   to which nothing is sent;
- * - `Rejected` if the server answers with an error status, and `Unauthenticated` if that is 401.
+ * - `Rejected` if the server answers with an error status, and `Unauthenticated` if that is 401;
+ * - `AuthorizationRequired` while a person has to authorize the client, and `AuthorizationFailed`.
  *
- * A message fails as over Streamable HTTP: with `ConnectFailed`, `Rejected` or `Unauthenticated`, or with
- * `ExchangeEnded` if it may have been carried out. `run` ends with the stream, and fails with `ReadFailed` if the
- * stream breaks. Closing the scope closes the stream and cancels the messages in flight.
+ * A message fails as over Streamable HTTP: with one of these, or with `ExchangeEnded` if it may have been carried out.
+ * `run` ends with the stream, and fails with `ReadFailed` if the stream breaks. Closing the scope closes the stream and
+ * cancels the messages in flight.
  *
  * @example
  * ```ts
@@ -76,16 +77,17 @@ export const make = (
     ),
     ([connection, SecretHeaders]) => {
       NumericOption.check(options, rules)
-      const { authorize, headers, hide } = SecretHeaders.of(options)
-      const made = connection.make({
-        url: options.url,
-        headers,
-        authorize,
-        maxMessageBytes: options.maxMessageBytes ?? Sse.defaultMaxEventBytes,
-        maxMessageNodes: options.maxMessageNodes ?? FrameText.defaultMaxNodes,
-        connectTimeout: options.connectTimeout ?? "30 seconds"
+      return Effect.flatMap(SecretHeaders.make(options), ({ authorization, headers, hide }) => {
+        const made = connection.make({
+          url: options.url,
+          headers,
+          authorization,
+          maxMessageBytes: options.maxMessageBytes ?? Sse.defaultMaxEventBytes,
+          maxMessageNodes: options.maxMessageNodes ?? FrameText.defaultMaxNodes,
+          connectTimeout: options.connectTimeout ?? "30 seconds"
+        })
+        return Effect.map(made, hide)
       })
-      return Effect.map(made, hide)
     }
   )
 

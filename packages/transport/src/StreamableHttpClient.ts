@@ -83,11 +83,11 @@ const reconnectRules: NumericOption.Rules<Reconnect> = {
 
 const settings = (
   { closeTimeout, maxMessageBytes, maxMessageNodes, reconnect, standalone, url }: Options,
-  { authorize, headers }: Pick<Settings, "authorize" | "headers">
+  { authorization, headers }: Pick<Settings, "authorization" | "headers">
 ): Settings => ({
   url,
   headers,
-  authorize,
+  authorization,
   standalone: standalone ?? true,
   maxMessageBytes: maxMessageBytes ?? Sse.defaultMaxEventBytes,
   maxMessageNodes: maxMessageNodes ?? FrameText.defaultMaxNodes,
@@ -111,7 +111,8 @@ const settings = (
  * - `Rejected` if the server answers with an error status, or redirects to another origin. Such a redirect is never
  *   followed, because the request has the session id and the program's headers. An error response with a JSON-RPC error
  *   is the response of the request instead;
- * - `Unauthenticated` if the server answers 401;
+ * - `Unauthenticated` if the server answers 401. With an authorization also `AuthorizationRequired` while a person has
+ *   to act, and `AuthorizationFailed`;
  * - `ExchangeEnded` if the request may have been carried out and its response will not arrive. Its stream broke and
  *   could not be resumed, or the HTTP response is too large, or is neither JSON nor an SSE stream.
  *
@@ -153,8 +154,10 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
     ([connection, SecretHeaders]) => {
       NumericOption.check(options, rules)
       NumericOption.check(options.reconnect, reconnectRules, "reconnect.")
-      const secret = SecretHeaders.of(options)
-      return Effect.map(connection.make(settings(options, secret)), secret.hide)
+      return Effect.flatMap(
+        SecretHeaders.make(options),
+        (secret) => Effect.map(connection.make(settings(options, secret)), secret.hide)
+      )
     }
   )
 

@@ -78,7 +78,7 @@ const settings = (options: Options): Settings => {
 
 const nodeSettings = (
   options: NodeOptions,
-  { authorize, headers }: Pick<NodeSettings, "authorize" | "headers">
+  { authorization, headers }: Pick<NodeSettings, "authorization" | "headers">
 ): NodeSettings => {
   NumericOption.check(options, {
     ...rules,
@@ -91,7 +91,7 @@ const nodeSettings = (
     maxPayloadBytes: WebSocketSettings.maxPayload(options),
     pingMillis: Duration.toMillis(keepAliveInterval ?? "15 seconds"),
     headers,
-    authorize
+    authorization
   }
 }
 
@@ -160,7 +160,8 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
 /**
  * Provides the transport on Node. In addition to the errors of {@link make}, `connect` fails with
  *
- * - `Unauthenticated` if the server answers 401;
+ * - `Unauthenticated` if the server answers 401. With an authorization also `AuthorizationRequired` while a person has
+ *   to act, and `AuthorizationFailed`;
  * - `Rejected` if it answers with another status, or with a redirect, which is never followed.
  *
  * `run` also fails with `ReadFailed` if the server is dead.
@@ -192,8 +193,10 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
 export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> =>
   Layer.effect(
     Transport.Transport,
-    Effect.zipWith(loaded, loadedSecretHeaders, (connection, SecretHeaders) => {
-      const secret = SecretHeaders.of(options)
+    Effect.gen(function*() {
+      const connection = yield* loaded
+      const SecretHeaders = yield* loadedSecretHeaders
+      const secret = yield* SecretHeaders.make(options)
       return secret.hide(connection.makeNode(nodeSettings(options, secret)))
     })
   )

@@ -2,6 +2,7 @@
 import { ClientSession } from "@effect-mcp/session"
 import type { Connection, Transport } from "@effect-mcp/session/Transport"
 import {
+  ClientAuthorization,
   HiddenSecrets,
   HttpFallbackClient,
   HttpSseClient,
@@ -146,14 +147,14 @@ describe("a secret that a server repeats is in no error", () => {
     }
   }
 
-  it.live("of HttpFallbackClient, HTTP+SSE and WebSocket, with headers of an effect or of authorize", () =>
+  it.live("of HttpFallbackClient, HTTP+SSE and WebSocket, with headers of an effect or of an authorization", () =>
     Effect.gen(function*() {
       const { url } = yield* echo
-      const authorize = () => Effect.succeed(headers)
+      const authorization = ClientAuthorization.fromChallenge(() => Effect.succeed(headers))
       assertHidden(
         yield* shownBy(HttpFallbackClient.layerNode({ url: url("error"), headers: Effect.succeed(headers) }))
       )
-      assertHidden(yield* shownBy(HttpFallbackClient.layerNode({ url: url("challenge"), authorize })))
+      assertHidden(yield* shownBy(HttpFallbackClient.layerNode({ url: url("challenge"), authorization })))
       assertHidden(yield* shownBy(HttpSseClient.layerNode({ url: url("error"), headers })))
       assertHidden(yield* shownBy(WebSocketClient.layerNode({ url: url("socket"), headers })))
     }).pipe(Effect.scoped))

@@ -60,6 +60,7 @@ const isPassing = ({ reason }: TransportError): boolean => {
     case "Unserializable":
     case "InvalidHeader":
     case "Unauthenticated":
+    case "AuthorizationFailed":
       return false
     default:
       return true

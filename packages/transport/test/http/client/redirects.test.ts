@@ -1,6 +1,6 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
-import { HttpFallbackClient, HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport"
+import { ClientAuthorization, HttpFallbackClient, HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -222,7 +222,7 @@ describe.concurrent("a server that redirects within its origin", () => {
       assert.isUndefined(peer.received[1]?.headers.authorization)
     }))
 
-  it.live("receives the headers of authorize at the new URL", () =>
+  it.live("receives the headers of an authorization at the new URL", () =>
     Effect.gen(function*() {
       const peer = yield* serve(redirecting(mounted(307), (received, reply) =>
         received.headers.authorization === undefined
@@ -230,8 +230,9 @@ describe.concurrent("a server that redirects within its origin", () => {
           : streamableServer()(received, reply)))
       const client = yield* connect(peer, {
         standalone: false,
-        authorize: () =>
+        authorization: ClientAuthorization.fromChallenge(() =>
           Effect.succeed({ authorization: "Bearer abc" })
+        )
       })
       yield* client.handshake
       assert.deepStrictEqual(requestsOf(peer), [

@@ -1,6 +1,6 @@
 import { Transport, type TransportError } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { WebSocketClient } from "@effect-mcp/transport"
+import { AuthenticationChallenge, ClientAuthorization, WebSocketClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -223,9 +223,9 @@ describe("a client on Node", () => {
       )
     }))
 
-  it.live("runs authorize after a 401, and retries once with the new headers", () =>
+  it.live("is authorized after a 401, and connects again with the new headers", () =>
     Effect.gen(function*() {
-      const challenges: Array<string | undefined> = []
+      const received: Array<unknown> = []
       const server = yield* listen(({ accept, reject }, peer) => {
         if (peer.header("authorization") === "Bearer good") accept()
         else reject(401, { "WWW-Authenticate": challenge }, "Unauthorized")
@@ -233,19 +233,20 @@ describe("a client on Node", () => {
       const layer = node({
         url: server.url,
         closeTimeout: "50 millis",
-        authorize: (challenge) =>
+        authorization: ClientAuthorization.fromChallenge((challenges) =>
           Effect.sync(() => {
-            challenges.push(challenge)
+            received.push(challenges)
             return { Authorization: Redacted.make("Bearer good") }
           })
+        )
       })
       const opened = yield* open(() => layer, { url: server.url })
-      assert.deepStrictEqual(challenges, [challenge])
+      assert.deepStrictEqual(received, [AuthenticationChallenge.parse(challenge)])
       assert.strictEqual(server.peers.length, 2)
       yield* opened.close
     }))
 
-  it.live("runs authorize once for connections that are rejected at the same time", () =>
+  it.live("is authorized once for connections that are rejected at the same time", () =>
     Effect.gen(function*() {
       let authorizations = 0
       let rejected = 0
@@ -257,8 +258,8 @@ describe("a client on Node", () => {
       const transport = yield* Layer.build(node({
         url: server.url,
         closeTimeout: "50 millis",
-        // All connections have received their 401 before authorize returns.
-        authorize: () =>
+        // All connections have received their 401 before the function returns.
+        authorization: ClientAuthorization.fromChallenge(() =>
           until(() => rejected === 3).pipe(
             Effect.andThen(turns(10)),
             Effect.andThen(Effect.sync(() => {
@@ -266,6 +267,7 @@ describe("a client on Node", () => {
               return { Authorization: "Bearer good" }
             }))
           )
+        )
       }))
       const { connect } = Context.get(transport, Transport.Transport)
       yield* Effect.all([connect, connect, connect], { concurrency: "unbounded" })
@@ -274,16 +276,17 @@ describe("a client on Node", () => {
     }))
 
   for (
-    const [name, authorize] of [
-      ["without authorize", undefined],
-      ["if authorize returns no headers", () => Effect.undefined],
-      ["if the headers of authorize are rejected", () => Effect.succeed({ authorization: "Bearer bad" })]
+    const [name, answer] of [
+      ["without an authorization", undefined],
+      ["if the authorization gives no headers", () => Effect.undefined],
+      ["if the headers of the authorization are rejected", () => Effect.succeed({ authorization: "Bearer bad" })]
     ] as const
   ) {
     it.live(`fails with Unauthenticated after a 401 ${name}`, () =>
       Effect.gen(function*() {
         const server = yield* listen(({ reject }) => reject(401, { "WWW-Authenticate": challenge }, "Unauthorized"))
-        const reason = yield* rejectionOf(open(node, { url: server.url, authorize }))
+        const authorization = answer === undefined ? undefined : ClientAuthorization.fromChallenge(answer)
+        const reason = yield* rejectionOf(open(node, { url: server.url, authorization }))
         assert.deepStrictEqual(reason, { _tag: "Unauthenticated", challenge, target: server.url })
         yield* until(() => server.peers.every(({ ended, isClosed }) => ended || isClosed))
       }))

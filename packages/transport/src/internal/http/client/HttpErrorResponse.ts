@@ -23,6 +23,8 @@ export interface HttpErrorResponse {
   readonly failure: Failure | undefined
   /** `Location`, without its secrets. */
   readonly location: string | undefined
+  /** `WWW-Authenticate`, if the server has rejected the authorization of the client. */
+  readonly challenge: string | undefined
   /** The delay after which the server accepts the message again, if it names one. */
   readonly retryAfterMillis: number | undefined
 }
@@ -69,6 +71,7 @@ export const read = (response: HttpResponse): Effect.Effect<HttpErrorResponse> =
       text,
       bytes: text.length,
       failure: failureIn(text),
+      challenge: response.header("www-authenticate"),
       location: location === undefined ? undefined : ServerAddress.shown(location),
       retryAfterMillis: retryAfter(response.header("retry-after"), now)
     }
@@ -103,6 +106,9 @@ const problemOf = ({ failure, location, status, text }: HttpErrorResponse): stri
   return text.trim() === "" ? "no reason given" : Excerpt.of(text, shownCharacters)
 }
 
+const challengeOf = ({ challenge }: HttpErrorResponse): { readonly challenge?: string } =>
+  challenge === undefined ? {} : { challenge }
+
 /** Returns the error of a rejected message. */
 export const error = (response: HttpErrorResponse): TransportError.TransportError =>
   TransportError.make({
@@ -110,7 +116,8 @@ export const error = (response: HttpErrorResponse): TransportError.TransportErro
     status: response.status,
     problem: problemOf(response),
     retryAfterMillis: response.retryAfterMillis,
-    target: response.target
+    target: response.target,
+    ...challengeOf(response)
   })
 
 /** Returns the error of a rejected request: another one if the request may have been carried out. */
@@ -140,7 +147,15 @@ export const discoveryIn = (
     const response = modernCodes.has(code) ? failureFor(id, rejection) : undefined
     return response === undefined
       ? Effect.fail(
-        TransportError.make({ _tag: "Rejected", status, code, problem: problemOf(rejection), retryAfterMillis, target })
+        TransportError.make({
+          _tag: "Rejected",
+          status,
+          code,
+          problem: problemOf(rejection),
+          retryAfterMillis,
+          target,
+          ...challengeOf(rejection)
+        })
       )
       : Effect.succeed({ frame: Result.succeed(response), bytes })
   })

@@ -1,13 +1,15 @@
 /** The endpoint of a server, as one connection calls it. */
-import * as TransportError from "@effect-mcp/session/TransportError"
+import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { HeaderOptions, HeaderValues } from "../../../HttpClientOptions.ts"
+import type { ClientAuthorization } from "../../../ClientAuthorization.ts"
+import type { HeaderValues } from "../../../HttpClientOptions.ts"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
 import * as ServerAddress from "../../shared/ServerAddress.ts"
-import { AuthorizationHeaders, plainHeaders } from "./AuthorizationHeaders.ts"
 import { type Call, type HttpResponse, type MakeCall } from "./HttpCall.ts"
+import { plainHeaders } from "./ProgramHeaders.ts"
 import * as Redirects from "./Redirects.ts"
+import * as RequestAuthorization from "./RequestAuthorization.ts"
 import * as ResponseBody from "./ResponseBody.ts"
 
 /** The URL of a server, and the headers that the program sends it. */
@@ -15,7 +17,7 @@ export interface Settings {
   readonly url: string | URL
   /** Makes the headers of one request. */
   readonly headers: Effect.Effect<HeaderValues>
-  readonly authorize: HeaderOptions["authorize"]
+  readonly authorization: ClientAuthorization["Service"] | undefined
 }
 
 /** The headers by which a request belongs to a session. */
@@ -76,75 +78,102 @@ const defaultHeaders: Readonly<Record<Call["method"], Readonly<Record<string, st
   POST: { "accept-encoding": ContentEncoding.accepted }
 }
 
-const challengeOf = (response: HttpResponse) => response.header("www-authenticate")
-
-const unauthenticated = (response: HttpResponse): TransportError.TransportError =>
-  TransportError.make({
-    _tag: "Unauthenticated",
-    challenge: challengeOf(response),
-    target: ServerAddress.shown(response.url)
-  })
+/** Returns the body of a message as its operation, which a stream and the end of a session do not have. */
+const operationIn = (body: string | undefined) => (): string | undefined =>
+  body === undefined ? undefined : RequestAuthorization.operationOf(body)
 
 /**
  * Returns an effect that creates the endpoint of one connection. Endpoints of the same effect share the permanent
- * redirects. It fails only if the URL is invalid or has credentials.
+ * redirects, and those of one URL the authorization. It fails if the URL is invalid or has credentials.
  */
 export const make = (
   call: MakeCall,
   settings: Settings
 ): Effect.Effect<McpEndpoint, TransportError.TransportError> => {
   const permanent = Redirects.noMoves()
-  return Effect.map(ServerAddress.parse(settings.url), (url) => endpointAt(call, url, permanent, settings))
+  return Effect.flatMap(ServerAddress.parse(settings.url), (url) =>
+    Effect.map(
+      RequestAuthorization.of(settings.authorization, url),
+      (authorization) => endpointAt(call, url, permanent, settings.headers, authorization)
+    ))
 }
 
 const endpointAt = (
   call: MakeCall,
   url: URL,
   permanent: Redirects.Moves,
-  { authorize, headers }: Settings
+  headers: Settings["headers"],
+  authorization: RequestAuthorization.RequestAuthorization | undefined
 ): McpEndpoint => {
-  const authorization = new AuthorizationHeaders(authorize)
-
-  const attempt = (
+  type Request = (
     location: Redirects.Location,
     method: Call["method"],
     membership: Membership,
     own: Readonly<Record<string, string>>,
     body: string | undefined,
-    making: Making = unchanged
-  ): Called =>
-    Effect.flatMap(headers, (values) => {
-      const all = {
-        ...defaultHeaders[method],
-        ...plainHeaders(values),
-        ...authorization.current,
-        ...memberHeaders(membership),
-        ...own
-      }
+    making?: Making
+  ) => Called
+
+  const anonymous: Request = (location, method, membership, own, body, making = unchanged) => {
+    const sent = Effect.flatMap(headers, (values) => {
+      const all = { ...defaultHeaders[method], ...plainHeaders(values), ...memberHeaders(membership), ...own }
       return location.follow(method, (url) => making(call({ method, url, headers: all, body })))
     })
+    return Effect.flatMap(
+      sent,
+      (response) => response.status === 401 ? rejected(response) : Effect.succeed(response)
+    )
+  }
 
-  const authorized = Effect.fnUntraced(function*(attempted: Called) {
-    const sentWith = authorization.version
-    const response = yield* attempted
-    if (response.status !== 401) return response
-    yield* ResponseBody.discard(response)
-    if (!(yield* authorization.renew(challengeOf(response), sentWith))) return yield* unauthenticated(response)
-    const retried = yield* attempted
-    return retried.status === 401 ? yield* unauthenticated(retried) : retried
-  })
+  const authorized =
+    (authorization: RequestAuthorization.RequestAuthorization): Request =>
+    (location, method, membership, own, body, making = unchanged) =>
+      Effect.suspend(() => {
+        const sent = authorization.begin(method, location.of(method), operationIn(body))
+        const sending: Called = Effect.flatMap(headers, (values) => {
+          const programs = { ...defaultHeaders[method], ...plainHeaders(values) }
+          const protocols = { ...memberHeaders(membership), ...own }
+          return location.follow(method, (url) =>
+            Effect.flatMap(authorization.headers(sent, url), (authorizing) =>
+              making(call({ method, url, headers: { ...programs, ...authorizing, ...protocols }, body }))))
+        })
+        const handled: Called = Effect.flatMap(sending, (response) => {
+          if (!authorization.isRejection(sent, response)) {
+            return Effect.succeed(response)
+          }
+          // The body of a 401 is not shown, and that of a 403 is. Either frees its connection before the authorization
+          // sends requests of its own.
+          if (response.status === 401) {
+            return Effect.flatMap(
+              Effect.andThen(ResponseBody.discard(response), authorization.rejected(sent, response)),
+              (isAgain) =>
+                isAgain ? handled : Effect.fail(RequestAuthorization.unauthenticated(response))
+            )
+          }
+          return Effect.flatMap(ResponseBody.collected(response), (collected) =>
+            Effect.flatMap(
+              authorization.rejected(sent, response),
+              (isAgain) =>
+                isAgain ? handled : Effect.succeed(collected)
+            ))
+        })
+        return handled
+      })
+
+  const request = authorization === undefined ? anonymous : authorized(authorization)
 
   const at = (location: Redirects.Location): McpEndpoint => ({
     url: () => location.of("GET"),
     post: (json, membership, making, own) =>
-      authorized(
-        attempt(location, "POST", membership, { accept: "application/json, text/event-stream", ...own }, json, making)
-      ),
-    get: (membership, own) =>
-      authorized(attempt(location, "GET", membership, { accept: "text/event-stream", ...own }, undefined)),
-    remove: (membership) => attempt(location, "DELETE", membership, {}, undefined),
+      request(location, "POST", membership, { accept: "application/json, text/event-stream", ...own }, json, making),
+    get: (membership, own) => request(location, "GET", membership, { accept: "text/event-stream", ...own }, undefined),
+    remove: (membership) => request(location, "DELETE", membership, {}, undefined),
     at: (url) => at(new Redirects.Location(url, Redirects.noMoves())),
     resetRedirects: () => location.reset()
   })
   return at(new Redirects.Location(url, permanent))
 }
+
+/** Reads the rest of a response with 401, and fails with its challenge. */
+const rejected = (response: HttpResponse): Effect.Effect<never, TransportError.TransportError> =>
+  Effect.andThen(ResponseBody.discard(response), Effect.fail(RequestAuthorization.unauthenticated(response)))

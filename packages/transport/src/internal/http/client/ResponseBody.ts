@@ -39,6 +39,16 @@ export const read = (response: HttpResponse, limitBytes: number): Effect.Effect<
     return Effect.map(collect(response, body), (fits) => fits ? body.bytes() : undefined)
   })
 
+/** Reads an error response, or the part of it within the bounds. Its connection is free then. */
+export const collected = (response: HttpResponse): Effect.Effect<HttpResponse> =>
+  Effect.suspend(() => {
+    const body = CollectedBody.make(maxErrorBytes)
+    return Effect.map(
+      atMost(Effect.ignore(collect(response, body)), errorTimeout),
+      () => ({ ...response, chunks: Stream.make(body.bytes()), isCompressed: false })
+    )
+  })
+
 /** Reads the text of an error response, or the part of it within the bounds. */
 export const readError = (response: HttpResponse): Effect.Effect<string> =>
   Effect.suspend(() => {

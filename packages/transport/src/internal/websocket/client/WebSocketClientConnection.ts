@@ -4,10 +4,13 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
-import type { HeaderOptions, HeaderValues } from "../../../HttpClientOptions.ts"
-import { AuthorizationHeaders, plainHeaders } from "../../http/client/AuthorizationHeaders.ts"
+import type { ClientAuthorization } from "../../../ClientAuthorization.ts"
+import type { HeaderValues } from "../../../HttpClientOptions.ts"
 import type { HttpResponse } from "../../http/client/HttpCall.ts"
 import * as HttpErrorResponse from "../../http/client/HttpErrorResponse.ts"
+import { plainHeaders } from "../../http/client/ProgramHeaders.ts"
+import * as RequestAuthorization from "../../http/client/RequestAuthorization.ts"
+import * as ResponseBody from "../../http/client/ResponseBody.ts"
 import * as ServerAddress from "../../shared/ServerAddress.ts"
 import * as Heartbeat from "../Heartbeat.ts"
 import * as WebSocketConnection from "../WebSocketConnection.ts"
@@ -28,7 +31,7 @@ export interface NodeSettings extends Settings {
   readonly maxPayloadBytes: number
   readonly pingMillis: number
   readonly headers: Effect.Effect<HeaderValues>
-  readonly authorize: HeaderOptions["authorize"]
+  readonly authorization: ClientAuthorization["Service"] | undefined
 }
 
 interface Target {
@@ -43,12 +46,12 @@ const targetOf = (given: string | URL): Effect.Effect<Target, TransportError.Tra
     return { url, target: ServerAddress.shown(url) }
   })
 
-const unauthenticated = (response: HttpResponse): TransportError.TransportError =>
-  TransportError.make({
-    _tag: "Unauthenticated",
-    challenge: response.header("www-authenticate"),
-    target: ServerAddress.shown(response.url)
-  })
+/** Returns the URL of the request that becomes a WebSocket. */
+const requested = (socket: URL): URL => {
+  const url = new URL(socket)
+  url.protocol = url.protocol.replace(/^ws/, "http")
+  return url
+}
 
 const causeOf = ({ reason }: Socket.SocketError): unknown => {
   if (reason._tag === "SocketOpenError" && reason.kind === "Timeout") {
@@ -108,36 +111,61 @@ export const makeStandard = (
   }).pipe(Effect.catchTag("UpgradeRejected", ({ response }) => HttpErrorResponse.fail(response)))
 })
 
+/** The time in which an authorization gives the headers of an upgrade. */
+const headersTimeoutMillis = 60_000
+
 /** Creates the transport over `ws`, which is loaded with the first connection. */
 export const makeNode = (settings: NodeSettings): Transport.Transport["Service"] => {
-  const { authorize, closeMillis, connectMillis, headers, maxPayloadBytes, pingMillis } = settings
-  const authorization = new AuthorizationHeaders(authorize)
+  const { closeMillis, connectMillis, headers, maxPayloadBytes, pingMillis } = settings
 
   const connect = Effect.gen(function*() {
     const node = yield* Effect.promise(() => import("./NodeWebSocketDialer.ts"))
     const target = yield* targetOf(settings.url)
     const dial: Dial = node.make({ ...target, connectMillis, closeMillis, maxPayloadBytes })
+    const url = requested(target.url)
+    const authorization = yield* RequestAuthorization.of(settings.authorization, url)
 
-    const attempt: Opened = Effect.gen(function*() {
-      const dialled = yield* dial({ ...plainHeaders(yield* headers), ...authorization.current })
-      return yield* opened(dialled, target.target, settings, pingMillis)
-    })
+    const attempt = (authorizing: Readonly<Record<string, string>>): Opened =>
+      Effect.gen(function*() {
+        const dialled = yield* dial({ ...plainHeaders(yield* headers), ...authorizing })
+        return yield* opened(dialled, target.target, settings, pingMillis)
+      })
+    if (authorization === undefined) return yield* attempt({})
 
-    const sentWith = authorization.version
-    return yield* Effect.catchTag(attempt, "UpgradeRejected", (rejected): Opened => {
-      const { response } = rejected
-      if (response.status !== 401) return Effect.fail(rejected)
-      return Effect.flatMap(
-        authorization.renew(response.header("www-authenticate"), sentWith),
-        (isNew) => isNew ? attempt : unauthenticated(response)
-      )
-    })
+    const sent = authorization.begin("GET", url, () => undefined)
+    const authorized: Opened = Effect.flatMap(
+      Effect.timeoutOrElse(authorization.headers(sent, url), {
+        duration: headersTimeoutMillis,
+        orElse: () =>
+          TransportError.make({
+            _tag: "AuthorizationFailed",
+            target: target.target,
+            problem: `it gave no headers within ${headersTimeoutMillis} ms`,
+            cause: undefined
+          })
+      }),
+      attempt
+    ).pipe(
+      Effect.tap(() => Effect.sync(() => authorization.isRejection(sent, { status: 101, header: () => undefined }))),
+      Effect.catchTag("UpgradeRejected", (rejected): Opened => {
+        if (!authorization.isRejection(sent, rejected.response)) return Effect.fail(rejected)
+        return Effect.flatMap(ResponseBody.collected(rejected.response), (response) =>
+          Effect.flatMap(
+            authorization.rejected(sent, response),
+            (isAgain) => isAgain ? authorized : Effect.fail(new UpgradeRejected(response))
+          ))
+      })
+    )
+    return yield* authorized
   })
   return {
     connect: Effect.catchTag(
       connect,
       "UpgradeRejected",
-      ({ response }) => response.status === 401 ? unauthenticated(response) : HttpErrorResponse.fail(response)
+      ({ response }) =>
+        response.status === 401
+          ? Effect.fail(RequestAuthorization.unauthenticated(response))
+          : HttpErrorResponse.fail(response)
     )
   }
 }

@@ -1,6 +1,6 @@
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { HttpFallbackClient, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+import { ClientAuthorization, HttpFallbackClient, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -269,7 +269,7 @@ describe.concurrent("a client that falls back", () => {
       assert.strictEqual(tries, 3)
     }))
 
-  it.live("runs authorize once for both transports", () =>
+  it.live("is authorized once for both transports", () =>
     Effect.gen(function*() {
       let authorizations = 0
       const streams: Array<EventReply> = []
@@ -280,11 +280,12 @@ describe.concurrent("a client that falls back", () => {
       })
       const transport = yield* transportTo(peer, {
         headers: { Authorization: "Bearer stale" },
-        authorize: () =>
+        authorization: ClientAuthorization.fromChallenge(() =>
           Effect.sync(() => {
             authorizations++
             return { authorization: "Bearer good" }
           })
+        )
       })
       yield* (yield* open(transport)).ping()
       assert.strictEqual(authorizations, 1)

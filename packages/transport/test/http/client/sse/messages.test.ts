@@ -1,6 +1,6 @@
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { HttpSseClient } from "@effect-mcp/transport"
+import { ClientAuthorization, HttpSseClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -188,10 +188,10 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       yield* client.send(request(1))
     }))
 
-  it.live("and the stream carry the headers of authorize", () =>
+  it.live("and the stream carry the headers of an authorization", () =>
     Effect.gen(function*() {
       let token = "one"
-      const challenges: Array<string | undefined> = []
+      const schemes: Array<string> = []
       const guarded: Handler = (received, reply) => {
         if (received.headers.authorization !== `Bearer ${token}`) {
           return reply.raw(401, { "www-authenticate": "Bearer" }, "")
@@ -202,16 +202,17 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       const peer = yield* serve(guarded)
       const client = yield* connect(peer, {
         headers: { "x-example": "yes" },
-        authorize: (challenge) =>
+        authorization: ClientAuthorization.fromChallenge((challenges) =>
           Effect.sync(() => {
-            challenges.push(challenge)
+            schemes.push(...challenges.map(({ scheme }) => scheme))
             return { authorization: Redacted.make(`Bearer ${token}`) }
           })
+        )
       })
       yield* client.send(request(1))
       token = "two"
       yield* client.send(request(2))
-      assert.deepStrictEqual(challenges, ["Bearer", "Bearer"])
+      assert.deepStrictEqual(schemes, ["Bearer", "Bearer"])
       assert.deepStrictEqual(peer.received.map(({ headers, kind }) => [kind, headers.authorization]), [
         ["GET", undefined],
         ["GET", "Bearer one"],

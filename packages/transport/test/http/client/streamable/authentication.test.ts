@@ -1,4 +1,4 @@
-import type { HttpClientOptions } from "@effect-mcp/transport"
+import { AuthenticationChallenge, ClientAuthorization, type HttpClientOptions } from "@effect-mcp/transport"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -44,23 +44,24 @@ it.live("headers are sent with every request, and an effect of headers is evalua
     )
   }))
 
-it.live("authorize runs after a 401, and its headers are sent with the retry and all later messages", () =>
+it.live("the authorization handles a 401, and its headers are sent with the retry and all later messages", () =>
   Effect.gen(function*() {
-    const challenges: Array<string | undefined> = []
+    const received: Array<unknown> = []
     const peer = yield* serve(guarded(() => "good"))
     const client = yield* connect(peer, {
       standalone: false,
-      authorize: (challenge) =>
+      authorization: ClientAuthorization.fromChallenge((challenges) =>
         Effect.sync(() => {
-          challenges.push(challenge)
+          received.push(challenges)
           return bearer("good")
         })
+      )
     })
     yield* client.handshake
     yield* client.request(request(1))
     yield* client.send(notification(1))
     yield* client.closeAll
-    assert.deepStrictEqual(challenges, [challenge])
+    assert.deepStrictEqual(received, [AuthenticationChallenge.parse(challenge)])
     assert.deepStrictEqual(peer.kinds(), [
       "initialize",
       "initialize",
@@ -71,16 +72,17 @@ it.live("authorize runs after a 401, and its headers are sent with the retry and
     ])
   }))
 
-it.live("authorize runs once for a request whose retry is rejected, too", () =>
+it.live("the function of the challenges runs once for a request whose retry is rejected, too", () =>
   Effect.gen(function*() {
     let authorizations = 0
     const peer = yield* serve(guarded(() => "good"))
     const client = yield* connect(peer, {
-      authorize: () =>
+      authorization: ClientAuthorization.fromChallenge(() =>
         Effect.sync(() => {
           authorizations++
           return bearer("bad")
         })
+      )
     })
     assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
       _tag: "Unauthenticated",
@@ -91,10 +93,10 @@ it.live("authorize runs once for a request whose retry is rejected, too", () =>
     assert.lengthOf(peer.received, 2)
   }))
 
-it.live("a request that is rejected with 401 fails at once without authorize, or if it returns no headers", () =>
+it.live("a request that is rejected with 401 fails at once without an authorization, or if that gives no headers", () =>
   Effect.gen(function*() {
     const peer = yield* serve(guarded(() => "good"))
-    for (const options of [{}, { authorize: () => Effect.as(Effect.void, undefined) }]) {
+    for (const options of [{}, { authorization: ClientAuthorization.fromChallenge(() => Effect.undefined) }]) {
       const client = yield* connect(peer, options)
       assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
         _tag: "Unauthenticated",
@@ -105,19 +107,20 @@ it.live("a request that is rejected with 401 fails at once without authorize, or
     assert.lengthOf(peer.received, 2)
   }))
 
-it.live("authorize runs once for all messages that are rejected meanwhile", () =>
+it.live("the function of the challenges runs once for all messages that are rejected meanwhile", () =>
   Effect.gen(function*() {
     let token = "old"
     let authorizations = 0
     const peer = yield* serve(guarded(() => token))
     const client = yield* connect(peer, {
       headers: bearer("old"),
-      authorize: () =>
+      authorization: ClientAuthorization.fromChallenge(() =>
         Effect.gen(function*() {
           authorizations++
           while (peer.received.length < 7) yield* Effect.sleep("2 millis")
           return bearer("new")
         })
+      )
     })
     yield* client.handshake
     while (!peer.kinds().includes("GET")) yield* Effect.sleep("2 millis")

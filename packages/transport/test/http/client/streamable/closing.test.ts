@@ -1,3 +1,4 @@
+import { ClientAuthorization } from "@effect-mcp/transport"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -211,16 +212,17 @@ for (
     }))
 }
 
-it.live("closing while authorize runs does not wait, and opens no session", () =>
+it.live("closing while the client is being authorized does not wait, and opens no session", () =>
   Effect.gen(function*() {
     const peer = yield* serve((_, reply) => reply.status(401))
     let isAuthorizing = false
-    const authorize = () =>
+    const authorization = ClientAuthorization.fromChallenge(() =>
       Effect.suspend(() => {
         isAuthorizing = true
         return Effect.never
       })
-    const client = yield* connect(peer, { authorize, closeTimeout: "1 hour" })
+    )
+    const client = yield* connect(peer, { authorization, closeTimeout: "1 hour" })
     yield* forkNow(reasonOf(client.request(request(0, "initialize"))))
     yield* until(() => isAuthorizing)
     yield* client.closeAll

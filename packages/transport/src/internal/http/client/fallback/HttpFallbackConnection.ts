@@ -39,6 +39,10 @@ const mayLackStreamable = ({ reason }: TransportError.TransportError): boolean =
   reason._tag === "Rejected" && !unrelatedStatuses.has(reason.status) &&
   ((reason.status >= 400 && reason.status < 500) || reason.status === notImplemented)
 
+/** Returns whether the server does not accept the client, or not yet. */
+const isOfAuthorization = ({ reason }: TransportError.TransportError): boolean =>
+  reason._tag === "Unauthenticated" || reason._tag === "AuthorizationRequired" || reason._tag === "AuthorizationFailed"
+
 /** The error of a request without a handshake to a server of HTTP+SSE. */
 const withoutHandshake = TransportError.make({
   _tag: "Rejected",
@@ -172,7 +176,7 @@ const open = Effect.fnUntraced(function*(
         (error) => mayLackStreamable(error) && !isStreamable,
         (first) =>
           Effect.flatMap(
-            Effect.mapError(restore(openHttpSse), (error) => error.reason._tag === "Unauthenticated" ? error : first),
+            Effect.mapError(restore(openHttpSse), (error) => isOfAuthorization(error) ? error : first),
             (connection) => restore(act(connection))
           )
       ),

@@ -1,0 +1,145 @@
+/** The authorization of single requests at one server. */
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as AuthenticationChallenge from "../../../AuthenticationChallenge.ts"
+import type { ClientAuthorization, OutgoingRequest, ServerAuthorization } from "../../../ClientAuthorization.ts"
+import type { HeaderValues } from "../../../HttpClientOptions.ts"
+import * as ServerAddress from "../../shared/ServerAddress.ts"
+import type { HttpResponse } from "./HttpCall.ts"
+import { none, plainHeaders } from "./ProgramHeaders.ts"
+
+/** The number of times that a request is sent again: for a nonce, for a new token, and for three more scopes. */
+const maxRepetitions = 5
+
+/** The time that an authorization may take for a rejection. It does not wait for a person. */
+const rejectedTimeoutMillis = 60_000
+
+/** A request, and what is known of it after it was sent. */
+interface Sent {
+  readonly method: OutgoingRequest["method"]
+  /** Computes the operation, because it is needed only after a rejection. */
+  readonly operation: () => string | undefined
+  /** The URL that it was sent to last. */
+  url: URL
+  /** The headers that it was sent with last. */
+  values: HeaderValues
+  repetitions: number
+}
+
+/** Returns the error of a request that is answered with 401. */
+export const unauthenticated = (response: HttpResponse): TransportError.TransportError =>
+  TransportError.make({
+    _tag: "Unauthenticated",
+    challenge: response.header("www-authenticate"),
+    target: ServerAddress.shown(response.url)
+  })
+
+/** Returns the member of the params that names what a request is for. */
+const nameIn = (params: unknown): string | undefined => {
+  if (Predicate.hasProperty(params, "name") && typeof params.name === "string") return params.name
+  return Predicate.hasProperty(params, "uri") && typeof params.uri === "string" ? params.uri : undefined
+}
+
+/** Returns the operation of a message that this client has encoded. */
+export const operationOf = (json: string): string | undefined => {
+  const message: unknown = JSON.parse(json)
+  if (!Predicate.hasProperty(message, "method") || typeof message.method !== "string") return undefined
+  const name = Predicate.hasProperty(message, "params") ? nameIn(message.params) : undefined
+  return name === undefined ? message.method : `${message.method} ${JSON.stringify(name)}`
+}
+
+/** The authorization of the requests of one connection. */
+export class RequestAuthorization {
+  readonly #server: ServerAuthorization
+  #values = none
+  #plain: Readonly<Record<string, string>> = {}
+
+  constructor(server: ServerAuthorization) {
+    this.#server = server
+  }
+
+  /** Creates the state of a request that is to be sent to this URL. */
+  begin(method: Sent["method"], url: URL, operation: Sent["operation"]): Sent {
+    return { method, operation, url, values: none, repetitions: 0 }
+  }
+
+  /** Returns the headers of a request to this URL, as they are sent. */
+  headers(sent: Sent, url: URL): Effect.Effect<Readonly<Record<string, string>>, TransportError.TransportError> {
+    const { method } = sent
+    const headers = Effect.suspend(() => this.#server.headers({ method, url }))
+    return Effect.map(contained(headers, url), (values) => {
+      sent.url = url
+      sent.values = values
+      if (values !== this.#values) {
+        this.#values = values
+        this.#plain = plainHeaders(values)
+      }
+      return this.#plain
+    })
+  }
+
+  /** Returns whether the authorization handles this response. For any other one it learns what the server sends. */
+  isRejection({ method, url }: Sent, { header, status }: Pick<HttpResponse, "header" | "status">): boolean {
+    if (status === 401) return true
+    const challenge = status === 403 ? header("www-authenticate") : undefined
+    if (challenge !== undefined && AuthenticationChallenge.parse(challenge).length > 0) return true
+    try {
+      this.#server.responded?.({ method, url }, header)
+    } catch {
+      // A function of the program, which a response does not depend on.
+    }
+    return false
+  }
+
+  /** Handles a rejection, and returns whether to send the request again. */
+  rejected(
+    sent: Sent,
+    { header, status }: Pick<HttpResponse, "header" | "status">
+  ): Effect.Effect<boolean, TransportError.TransportError> {
+    const { method, operation, repetitions, url, values } = sent
+    if (repetitions >= maxRepetitions) return Effect.succeed(false)
+    const handled = Effect.suspend(() =>
+      this.#server.rejected({
+        method,
+        url,
+        status: status === 401 ? 401 : 403,
+        challenges: AuthenticationChallenge.parse(header("www-authenticate") ?? ""),
+        sentWith: values,
+        operation: operation(),
+        repetitions,
+        header
+      })
+    )
+    const inTime = Effect.timeoutOrElse(handled, {
+      duration: rejectedTimeoutMillis,
+      orElse: () => failed(url, `it took more than ${rejectedTimeoutMillis} ms for a rejection`, undefined)
+    })
+    return Effect.map(contained(inTime, url), (verdict) => {
+      sent.repetitions++
+      return verdict === "Again"
+    })
+  }
+}
+
+const failed = (url: URL, problem: string, cause: unknown): TransportError.TransportError =>
+  TransportError.make({ _tag: "AuthorizationFailed", target: ServerAddress.shown(url), problem, cause })
+
+/** Turns a defect of a function of the program into an error of the request. */
+const contained = <A>(
+  effect: Effect.Effect<A, TransportError.TransportError>,
+  url: URL
+): Effect.Effect<A, TransportError.TransportError> =>
+  Effect.catchDefect(effect, (defect) => failed(url, "the authorization threw an exception", defect))
+
+/** Returns the authorization at a server, if there is one. */
+export const of = (
+  authorization: ClientAuthorization["Service"] | undefined,
+  server: URL
+): Effect.Effect<RequestAuthorization | undefined, TransportError.TransportError> =>
+  authorization === undefined
+    ? Effect.undefined
+    : Effect.map(
+      contained(Effect.suspend(() => authorization.of(new URL(server))), server),
+      (server) => new RequestAuthorization(server)
+    )
