@@ -79,6 +79,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/reactivity/*": "packages/tasks/src/NodeSqlite.ts",
   "effect/http/*": [
     "packages/transport/src/*",
+    "packages/auth/src/internal/fetch/*",
     "packages/server/src/McpHttpApi.ts",
     "packages/server/src/McpRpcGroup.ts",
     "packages/server/src/internal/httpApi/*"
@@ -89,7 +90,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/Path": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
   "effect/PlatformError": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
-  "effect/net/*": "packages/transport/src/internal/*",
+  "effect/net/*": ["packages/transport/src/internal/*", "packages/auth/src/internal/fetch/AddressPolicy.ts"],
   "effect/socket/*": "packages/transport/src/*",
   "effect/Arbitrary": "packages/testing/src/*",
   "effect/testing/*": "packages/testing/src/*"

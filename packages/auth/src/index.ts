@@ -1,6 +1,7 @@
 /**
  * OAuth for clients and servers of MCP.
  */
+export * as ClientIdentity from "./ClientIdentity.ts"
 export * as OAuthError from "./OAuthError.ts"
 export * as TokenStore from "./TokenStore.ts"
 export * as UserAgent from "./UserAgent.ts"

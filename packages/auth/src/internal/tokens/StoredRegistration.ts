@@ -15,6 +15,8 @@ export interface StoredRegistration {
   readonly authMethod: string
   /** The redirect URI, with the port that the listener has to have again. */
   readonly redirectUri: string | undefined
+  /** Whether the program or the host has given the client id, and no registration: the entry binds it to the issuer. */
+  readonly isGiven?: boolean | undefined
 }
 
 const Json = Schema.Struct({
@@ -24,12 +26,13 @@ const Json = Schema.Struct({
   clientSecret: Schema.optionalKey(Schema.NonEmptyString),
   secretExpiresAt: Schema.optionalKey(Schema.Finite),
   authMethod: Schema.String,
-  redirectUri: Schema.optionalKey(Schema.String)
+  redirectUri: Schema.optionalKey(Schema.String),
+  isGiven: Schema.optionalKey(Schema.Boolean)
 })
 
 /** Returns the text of an entry. */
 export const encode = (registration: StoredRegistration): Redacted.Redacted<string> => {
-  const { authMethod, clientId, clientSecret, redirectUri, secretExpiresAt } = registration
+  const { authMethod, clientId, clientSecret, isGiven, redirectUri, secretExpiresAt } = registration
   const json: typeof Json.Type = {
     format: EntryFormat.format,
     kind: "registration",
@@ -37,7 +40,8 @@ export const encode = (registration: StoredRegistration): Redacted.Redacted<stri
     ...(clientSecret === undefined ? {} : { clientSecret: Redacted.value(clientSecret) }),
     ...(secretExpiresAt === undefined ? {} : { secretExpiresAt }),
     authMethod,
-    ...(redirectUri === undefined ? {} : { redirectUri })
+    ...(redirectUri === undefined ? {} : { redirectUri }),
+    ...(isGiven === undefined ? {} : { isGiven })
   }
   return Redacted.make(JSON.stringify(json))
 }
@@ -48,5 +52,6 @@ export const decode = EntryFormat.decoder(Json, "a registration", (json): Stored
   clientSecret: json.clientSecret === undefined ? undefined : Redacted.make(json.clientSecret),
   secretExpiresAt: json.secretExpiresAt,
   authMethod: json.authMethod,
-  redirectUri: json.redirectUri
+  redirectUri: json.redirectUri,
+  isGiven: json.isGiven
 }))
