@@ -2,6 +2,8 @@
  * OAuth for clients and servers of MCP.
  */
 export * as ClientIdentity from "./ClientIdentity.ts"
+export * as Grant from "./Grant.ts"
+export * as OAuth from "./OAuth.ts"
 export * as OAuthError from "./OAuthError.ts"
 export * as TokenStore from "./TokenStore.ts"
 export * as UserAgent from "./UserAgent.ts"

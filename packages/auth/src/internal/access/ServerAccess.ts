@@ -1,0 +1,582 @@
+/**
+ * The authorization of a program at one server: tokens, their renewal, and the sign-in of a person.
+ *
+ * A rejection is handled in this order: tokens that are newer, a nonce, a refresh, a grant without a person, a person.
+ * Rejections are handled one after the other. None waits for a person.
+ */
+import type { TransportError } from "@effect-mcp/session/TransportError"
+import * as AuthenticationChallenge from "@effect-mcp/transport/AuthenticationChallenge"
+import type { OutgoingRequest, RejectedRequest, ServerAuthorization } from "@effect-mcp/transport/ClientAuthorization"
+import type { HeaderValues } from "@effect-mcp/transport/HttpClientOptions"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as OAuthError from "../../OAuthError.ts"
+import type { Use } from "../discovery/Discovery.ts"
+import * as ScopeSelection from "../discovery/ScopeSelection.ts"
+import type { Target } from "../discovery/Target.ts"
+import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
+import { shown } from "../fetch/shown.ts"
+import { resourceOf } from "../flow/CodeFlow.ts"
+import * as TokenEndpoint from "../flow/TokenEndpoint.ts"
+import { Nonces } from "../proof/Nonces.ts"
+import * as ProofKey from "../proof/ProofKey.ts"
+import type { RegisteredClient } from "../registration/Registration.ts"
+import type { Credentials, RefreshableTokens, TokensKey } from "../tokens/Credentials.ts"
+import * as SharedCredentials from "../tokens/SharedCredentials.ts"
+import type { StoredTokens, TokenResponse } from "../tokens/StoredTokens.ts"
+import { AccessHeaders, none } from "./AccessHeaders.ts"
+import { failed } from "./failures.ts"
+import { PendingSignIn } from "./PendingSignIn.ts"
+import * as PersonFlow from "./PersonFlow.ts"
+import * as ProgramGrant from "./ProgramGrant.ts"
+import * as RememberedKey from "./RememberedKey.ts"
+import type { ServerSettings } from "./ServerSettings.ts"
+import * as StepUps from "./StepUps.ts"
+
+type Challenge = AuthenticationChallenge.AuthenticationChallenge
+
+/** The time within which a sign-in shows its URL: discovery, registration and the listener together. */
+const showingMillis = 45_000
+
+/** The account, the tokens and the sign-in at a server. */
+export type AccessStatus =
+  | { readonly _tag: "SignedOut" }
+  | {
+    readonly _tag: "Authorizing"
+    readonly url: string | undefined
+    readonly code: string | undefined
+    readonly since: number
+  }
+  | {
+    readonly _tag: "SignedIn"
+    readonly issuer: string
+    readonly scopes: ReadonlyArray<string> | undefined
+    readonly expiresAt: number | undefined
+    readonly isRefreshable: boolean
+  }
+
+/** The cause of an authorization. */
+interface Reason {
+  readonly target: Target
+  readonly scopes: ReadonlyArray<string> | undefined
+  readonly isProven: boolean
+}
+
+const sameToken = (one: StoredTokens | undefined, other: StoredTokens | undefined): boolean =>
+  one !== undefined && other !== undefined &&
+  Redacted.value(one.accessToken) === Redacted.value(other.accessToken)
+
+/** Returns the challenge that OAuth answers. */
+const challengeIn = (challenges: ReadonlyArray<Challenge>): Challenge | undefined =>
+  AuthenticationChallenge.find(challenges, "DPoP") ?? AuthenticationChallenge.find(challenges, "Bearer")
+
+/** Returns the challenge with an error, of any scheme. */
+const withError = (challenges: ReadonlyArray<Challenge>, error: string): Challenge | undefined =>
+  challenges.find(({ parameters }) => parameters["error"] === error)
+
+export class ServerAccess implements ServerAuthorization {
+  readonly #settings: ServerSettings
+  readonly #scope: Scope.Scope
+  readonly #server: string
+  readonly #nonces = new Nonces()
+  readonly #headers = new AccessHeaders(this.#nonces)
+  readonly #stepUps = new StepUps.StepUps()
+  readonly #serialized = Semaphore.makeUnsafe(1).withPermits(1)
+  #credentials: Credentials | undefined = undefined
+  /** Whether the store was searched for tokens of an earlier program. */
+  #isRestored = false
+  #pending: PendingSignIn | undefined = undefined
+  /** The windows that may be opened: one, because a person has started the program, and one for each `login`. */
+  #windows = 1
+  /** The scopes that were requested, and those that the server has asked for. */
+  #scopes: ReadonlyArray<string> | undefined = undefined
+  /** Tokens that were just issued, until the server accepts them. */
+  #unproven: StoredTokens | undefined = undefined
+  /** The authorization that the grant of the program has given last. */
+  #granted: Reason | undefined = undefined
+  /** The failure of all requests until a person acts. */
+  #failure: OAuthError.OAuthError | undefined = undefined
+
+  constructor(settings: ServerSettings, scope: Scope.Scope) {
+    this.#settings = settings
+    this.#scope = scope
+    this.#server = shown(settings.server)
+  }
+
+  readonly headers = (request: OutgoingRequest): Effect.Effect<HeaderValues, TransportError> =>
+    Effect.suspend(() => {
+      // A token goes to its server only (AUT-34).
+      if (request.url.origin !== this.#settings.server.origin) return Effect.succeed(none)
+      return this.#failing(Effect.flatMap(
+        this.#usable,
+        (tokens): Effect.Effect<HeaderValues, TransportError> => {
+          if (tokens !== undefined) return this.#headers.of(tokens, request)
+          return this.#pending === undefined ? Effect.succeed(none) : Effect.fail(this.#pending.required)
+        }
+      ))
+    })
+
+  readonly rejected = (request: RejectedRequest): Effect.Effect<"Again" | "Final", TransportError> =>
+    Effect.suspend(() => {
+      const { challenges, header, status, url } = request
+      const hasNewNonce = this.#nonces.set(url.origin, header("dpop-nonce"))
+      if (hasNewNonce && withError(challenges, "use_dpop_nonce") !== undefined) return Effect.succeed("Again" as const)
+      const sent = this.#headers.tokensOf(request.sentWith)
+      if (status === 401) return this.#failing(this.#serialized(this.#unauthorized(sent, challengeIn(challenges))))
+      // The server has accepted the token.
+      this.#unproven = undefined
+      const challenge = withError(challenges, "insufficient_scope")
+      const wanted = ScopeSelection.parse(challenge?.parameters["scope"] ?? "")
+      return challenge === undefined || wanted.length === 0
+        ? Effect.succeed("Final" as const)
+        : this.#failing(this.#serialized(this.#insufficient(sent, challenge, request.operation ?? request.method)))
+    })
+
+  readonly responded = (request: OutgoingRequest, header: (name: string) => string | undefined): void => {
+    this.#unproven = undefined
+    this.#nonces.set(request.url.origin, header("dpop-nonce"))
+  }
+
+  /** Signs a person in, or requests the grant of the program. This is the act that permits a window. */
+  readonly login = (scopes: ReadonlyArray<string> | undefined): Effect.Effect<void, OAuthError.OAuthError> =>
+    Effect.flatMap(this.begin(scopes), (pending) => pending?.authorized ?? Effect.void)
+
+  /** Begins to sign a person in. Returns the sign-in when its URL is known; `undefined` if no person was needed. */
+  readonly begin = (
+    scopes: ReadonlyArray<string> | undefined
+  ): Effect.Effect<PendingSignIn | undefined, OAuthError.OAuthError> =>
+    this.#serialized(Effect.gen({ self: this }, function*() {
+      this.#failure = undefined
+      this.#unproven = undefined
+      this.#stepUps.reset()
+      this.#windows = 1
+      this.#scopes = ScopeSelection.union(this.#scopes, scopes)
+      const target = yield* this.#discover(undefined, true)
+      const reason: Reason = { target, scopes: this.#select(target, undefined), isProven: this.#settings.isProven }
+      if (this.#settings.grant !== undefined) {
+        yield* this.#request(reason)
+        return undefined
+      }
+      const pending = yield* this.#signIn(reason)
+      yield* this.#shown(pending)
+      return pending
+    }))
+
+  /** Removes the tokens, and revokes them at the issuer (RFC 7009). No window opens without another `login`. */
+  readonly logout: Effect.Effect<void, OAuthError.OAuthError> = Effect.suspend(() =>
+    this.#serialized(Effect.gen({ self: this }, function*() {
+      const pending = this.#pending
+      if (pending !== undefined) yield* this.#abandon(pending)
+      yield* this.#restore
+      this.#windows = 0
+      this.#scopes = undefined
+      this.#unproven = undefined
+      const credentials = this.#credentials
+      if (credentials === undefined) return
+      this.#credentials = undefined
+      const tokens = yield* credentials.remove
+      if (tokens !== undefined) yield* this.#revoke(credentials.key, tokens)
+    }))
+  )
+
+  readonly status: Effect.Effect<AccessStatus, OAuthError.OAuthError> = Effect.gen({ self: this }, function*() {
+    if (this.#pending !== undefined) {
+      const { code, since, url } = this.#pending
+      return { _tag: "Authorizing", url, code, since }
+    }
+    yield* this.#restore
+    const tokens = yield* this.#credentials?.current ?? Effect.undefined
+    if (this.#credentials === undefined || tokens === undefined) return { _tag: "SignedOut" }
+    return {
+      _tag: "SignedIn",
+      issuer: this.#credentials.key.issuer,
+      scopes: tokens.scopes,
+      expiresAt: tokens.expiresAt,
+      isRefreshable: tokens.refreshToken !== undefined
+    }
+  })
+
+  /** Turns errors of the authorization into those of a transport. */
+  #failing<A>(effect: Effect.Effect<A, OAuthError.OAuthError | TransportError>): Effect.Effect<A, TransportError> {
+    return Effect.mapError(effect, (error) => error._tag === "OAuthError" ? failed(this.#server, error) : error)
+  }
+
+  /** Returns the tokens for the next request, after a refresh or a new grant if they expire. */
+  get #usable(): Effect.Effect<StoredTokens | undefined, OAuthError.OAuthError> {
+    return Effect.gen({ self: this }, function*() {
+      if (this.#failure !== undefined) return yield* this.#failure
+      if (!this.#isRestored) yield* this.#serialized(this.#restore)
+      const credentials = this.#credentials
+      if (credentials === undefined) return undefined
+      const tokens = yield* credentials.refreshIfNeeded
+      // Without a grant, the server answers with a challenge, which says what it needs.
+      if (tokens !== undefined || this.#granted === undefined) return tokens
+      return yield* this.#serialized(this.#renewed(this.#granted))
+    })
+  }
+
+  /** Requests the grant of the program again, because its tokens have expired. */
+  #renewed(reason: Reason): Effect.Effect<StoredTokens | undefined, OAuthError.OAuthError> {
+    return Effect.gen({ self: this }, function*() {
+      if (this.#failure !== undefined) return yield* this.#failure
+      const others = yield* this.#credentials?.refreshIfNeeded ?? Effect.undefined
+      if (others !== undefined) return others
+      yield* this.#request(reason)
+      return yield* this.#credentials?.current ?? Effect.undefined
+    })
+  }
+
+  /** Searches the store for the tokens of an earlier program, once. */
+  get #restore(): Effect.Effect<void, OAuthError.OAuthError> {
+    return Effect.gen({ self: this }, function*() {
+      if (this.#isRestored) return
+      const key = yield* RememberedKey.find(this.#settings)
+      if (key !== undefined) yield* this.#use(key)
+      this.#isRestored = true
+    })
+  }
+
+  /** Uses the tokens of a key from now on. */
+  #use(key: TokensKey): Effect.Effect<Credentials> {
+    return Effect.gen({ self: this }, function*() {
+      const known = this.#credentials
+      if (known !== undefined && isSameKey(known.key, key)) return known
+      const credentials = yield* Scope.provide(
+        SharedCredentials.make({
+          store: this.#settings.store,
+          key,
+          refresh: (tokens) => this.#refresh(key, tokens)
+        }),
+        this.#scope
+      )
+      this.#credentials = credentials
+      return credentials
+    })
+  }
+
+  #keyOf({ issuer, resource }: Target, { client }: RegisteredClient): TokensKey {
+    return { _tag: "Tokens", issuer, resource, client: client.client_id, account: this.#settings.account }
+  }
+
+  get #purpose(): Use {
+    const { grant, userAgent } = this.#settings
+    if (grant !== undefined || userAgent._tag === "None") return "Token"
+    return userAgent._tag === "Device" ? "Device" : "Code"
+  }
+
+  #discover(challenge: Challenge | undefined, isFresh: boolean): Effect.Effect<Target, OAuthError.OAuthError> {
+    const { discovery, server } = this.#settings
+    return discovery.discover({ server, challenge, isFresh, use: this.#purpose })
+  }
+
+  #select(target: Target, challenge: Challenge | undefined): ReadonlyArray<string> | undefined {
+    return ScopeSelection.select({
+      target,
+      challenge,
+      wanted: this.#settings.scopes,
+      requested: this.#scopes,
+      isOffline: this.#settings.grant === undefined
+    })
+  }
+
+  /** Handles 401. */
+  #unauthorized(
+    sent: StoredTokens | undefined,
+    challenge: Challenge | undefined
+  ): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
+    return Effect.gen({ self: this }, function*() {
+      if (this.#failure !== undefined) return yield* this.#failure
+      if (this.#pending !== undefined) return yield* this.#pending.required
+      yield* this.#restore
+      const newer = yield* this.#credentials?.refreshIfNeeded ?? Effect.undefined
+      if (newer !== undefined && !sameToken(newer, sent)) return "Again" as const
+      if (sameToken(sent, this.#unproven)) {
+        this.#failure = OAuthError.make({ _tag: "TokenRejected", server: this.#server })
+        return yield* this.#failure
+      }
+      // The server may have other metadata than before it rejected the token (RFC 9728, section 5.2).
+      const discovered = yield* Effect.result(this.#discover(challenge, sent !== undefined))
+      const refreshed = yield* this.#refreshed(sent, discovered)
+      if (refreshed !== undefined) {
+        this.#unproven = refreshed
+        return "Again" as const
+      }
+      const target = yield* Effect.fromResult(discovered)
+      const isProven = this.#settings.isProven || challenge?.scheme.toLowerCase() === "dpop"
+      return yield* this.#authorize({ target, scopes: this.#select(target, challenge), isProven })
+    })
+  }
+
+  /** Returns other tokens than those that were rejected, without a person. */
+  #refreshed(
+    sent: StoredTokens | undefined,
+    discovered: Result.Result<Target, OAuthError.OAuthError>
+  ): Effect.Effect<StoredTokens | undefined, OAuthError.OAuthError> {
+    return Effect.gen({ self: this }, function*() {
+      const credentials = this.#credentials
+      if (Result.isFailure(discovered)) {
+        // Metadata that is out of reach now does not prevent a refresh at the issuer that is known.
+        if (discovered.failure.reason._tag !== "Unavailable" || credentials === undefined || sent === undefined) {
+          return yield* discovered.failure
+        }
+        return yield* credentials.refreshAfter(sent.accessToken)
+      }
+      const target = discovered.success
+      const isKnown = credentials !== undefined && credentials.key.issuer === target.issuer &&
+        credentials.key.resource === target.resource
+      if (isKnown) return sent === undefined ? undefined : yield* credentials.refreshAfter(sent.accessToken)
+      // Another program may have signed in, or this one at another issuer.
+      const client = yield* this.#settings.registration.known(target)
+      if (client === undefined) return undefined
+      const other = yield* this.#use(this.#keyOf(target, client))
+      const tokens = yield* other.refreshIfNeeded
+      return sameToken(tokens, sent) ? undefined : tokens
+    })
+  }
+
+  /** Handles 403 with `insufficient_scope` (AUT-38 to AUT-40). */
+  #insufficient(
+    sent: StoredTokens | undefined,
+    challenge: Challenge,
+    operation: string
+  ): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
+    return Effect.gen({ self: this }, function*() {
+      if (this.#failure !== undefined) return yield* this.#failure
+      if (this.#pending !== undefined) return yield* this.#pending.required
+      const current = yield* this.#credentials?.current ?? Effect.undefined
+      if (current !== undefined && !sameToken(current, sent)) return "Again" as const
+      if (!this.#stepUps.add(operation, yield* Clock.currentTimeMillis)) {
+        return yield* OAuthError.make({
+          _tag: "StepUpLimit",
+          server: this.#server,
+          operation,
+          limit: StepUps.limit
+        })
+      }
+      const target = yield* this.#discover(challenge, false)
+      this.#scopes = ScopeSelection.union(this.#scopes, current?.scopes)
+      const isProven = current?.tokenType === "DPoP" || this.#settings.isProven
+      return yield* this.#authorize({ target, scopes: this.#select(target, challenge), isProven })
+    })
+  }
+
+  /** Requests the grant of the program, or begins to sign a person in. */
+  #authorize(reason: Reason): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
+    return Effect.gen({ self: this }, function*() {
+      this.#scopes = reason.scopes
+      if (this.#settings.grant !== undefined) {
+        yield* this.#request(reason)
+        return "Again" as const
+      }
+      const pending = yield* this.#signIn(reason)
+      yield* this.#shown(pending)
+      if (this.#pending === pending) return yield* pending.required
+      // A person who answers at once is quicker than the caller.
+      yield* pending.authorized
+      return "Again" as const
+    })
+  }
+
+  /** Requests tokens by the grant of the program. A rejection is final until `login` (AUX-06). */
+  #request(reason: Reason): Effect.Effect<void, OAuthError.OAuthError> {
+    const { grant } = this.#settings
+    if (grant === undefined) return Effect.void
+    return Effect.gen({ self: this }, function*() {
+      const proof = yield* this.#proofFor(reason)
+      const { scopes, target } = reason
+      yield* this.#save(reason, yield* ProgramGrant.run(this.#settings, grant, target, scopes, proof))
+      this.#granted = reason
+    }).pipe(Effect.tapError((error) =>
+      Effect.sync(() => {
+        if (error.reason._tag !== "Unavailable") this.#failure = error
+      })
+    ))
+  }
+
+  /** Stores tokens, and uses them from now on. */
+  #save({ scopes, target }: Reason, { client, granted }: PersonFlow.Authorized): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function*() {
+      const credentials = yield* this.#use(this.#keyOf(target, client))
+      this.#unproven = yield* credentials.save(granted.response, { sentAt: granted.sentAt, scopes })
+      this.#isRestored = true
+    })
+  }
+
+  #proofFor({ isProven }: Reason): Effect.Effect<TokenEndpoint.Proof | undefined> {
+    return isProven
+      ? Effect.map(ProofKey.generate, (key) => ({ key, nonces: this.#nonces }))
+      : Effect.undefined
+  }
+
+  /** Waits until a sign-in shows its URL. Fails if it fails before that. */
+  #shown(pending: PendingSignIn): Effect.Effect<void, OAuthError.OAuthError> {
+    return Effect.timeoutOrElse(pending.isShown, {
+      duration: showingMillis,
+      orElse: () =>
+        Effect.fail(OAuthError.make({
+          _tag: "Unavailable",
+          url: this.#server,
+          problem: `the sign-in has not begun within ${showingMillis} ms`
+        }))
+    })
+  }
+
+  /** Begins to sign a person in, or begins it anew. It goes on without the caller. */
+  #signIn(reason: Reason): Effect.Effect<PendingSignIn, OAuthError.OAuthError> {
+    return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
+      const { userAgent } = this.#settings
+      const confirm = userAgent._tag === "Redirect" ? userAgent.confirm : undefined
+      if (userAgent._tag === "None") return yield* PersonFlow.withoutPerson(this.#server)
+      const isPermitted = this.#windows > 0
+      if (!isPermitted && confirm === undefined) return yield* this.#needsLogin
+      if (isPermitted) this.#windows -= 1
+      const pending = this.#pending ?? new PendingSignIn(this.#server, yield* Clock.currentTimeMillis)
+      yield* this.#stop(pending)
+      pending.restart()
+      this.#pending = pending
+      const ask = isPermitted || confirm === undefined
+        ? Effect.void
+        : Effect.gen({ self: this }, function*() {
+          yield* pending.show(undefined)
+          const { scopes, target: { issuer } } = reason
+          if (!(yield* confirm({ server: this.#server, issuer, scopes }))) return yield* this.#needsLogin
+          pending.restart()
+        })
+      const flow = Effect.gen({ self: this }, function*() {
+        yield* ask
+        const proof = yield* this.#proofFor(reason)
+        const { scopes, target } = reason
+        yield* this.#save(reason, yield* PersonFlow.run(this.#settings, { target, scopes, pending, proof }))
+      })
+      pending.fiber = yield* Effect.forkIn(this.#settled(pending, flow), this.#scope, { startImmediately: true })
+      return pending
+    }))
+  }
+
+  /** Runs the flow of a sign-in, and ends the sign-in with it, unless it is begun anew. */
+  #settled(pending: PendingSignIn, flow: Effect.Effect<void, OAuthError.OAuthError>): Effect.Effect<void> {
+    return Effect.onExit(Effect.interruptible(flow), (exit) =>
+      Effect.sync(() => {
+        const isInterrupted = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
+        if (isInterrupted && pending.fiber === undefined) return
+        if (this.#pending === pending) this.#pending = undefined
+        pending.end(outcomeOf(exit))
+      })).pipe(Effect.exit, Effect.asVoid)
+  }
+
+  /** Stops the flow of a sign-in, which stays pending. */
+  #stop(pending: PendingSignIn): Effect.Effect<void> {
+    const { fiber } = pending
+    pending.fiber = undefined
+    return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
+  }
+
+  /** Ends a sign-in that the person has abandoned. */
+  #abandon(pending: PendingSignIn): Effect.Effect<void> {
+    return Effect.andThen(
+      this.#stop(pending),
+      Effect.sync(() => {
+        this.#pending = undefined
+        pending.end(Effect.fail(this.#needsLogin))
+      })
+    )
+  }
+
+  get #needsLogin(): OAuthError.OAuthError {
+    return OAuthError.make({ _tag: "SignInRequired", server: this.#server, remedy: "call OAuth.login" })
+  }
+
+  /** Requests new tokens with a refresh token, at the issuer that has issued it, as the same client. */
+  #refresh(key: TokensKey, tokens: RefreshableTokens): Effect.Effect<TokenResponse, OAuthError.OAuthError> {
+    return Effect.gen({ self: this }, function*() {
+      const found = yield* this.#endpointOf(key, tokens)
+      if (found === undefined) return yield* unusable(key, "the program is another client than the one of the tokens")
+      const { endpoint, target } = found
+      const { response } = yield* Effect.tapError(
+        TokenEndpoint.request(endpoint, {
+          type: "refresh_token",
+          parameters: { refresh_token: Redacted.value(tokens.refreshToken), resource: resourceOf(target) }
+        }),
+        ({ reason }) =>
+          reason._tag === "TokenRequestFailed" && reason.error === "invalid_client"
+            ? Effect.flatMap(
+              this.#settings.registration.forget(target, key.client),
+              // The client is gone, and so are its tokens.
+              (isForgotten) => isForgotten ? unusable(key, "the issuer does not know the client any more") : Effect.void
+            )
+            : Effect.void
+      )
+      return response
+    })
+  }
+
+  /** Returns the endpoint for requests with stored tokens; `undefined` if the program is another client now. */
+  #endpointOf(key: TokensKey, tokens: StoredTokens) {
+    return Effect.gen({ self: this }, function*() {
+      const { discovery, http, registration, server } = this.#settings
+      const target = yield* discovery.discover({ server, use: "Token" })
+      const client = target.issuer === key.issuer ? yield* registration.known(target) : undefined
+      if (client === undefined || client.client.client_id !== key.client) return undefined
+      const proofKey = tokens.proofKey === undefined ? undefined : yield* ProofKey.parse(tokens.proofKey)
+      const endpoint: TokenEndpoint.Endpoint = {
+        http,
+        server,
+        metadata: target.metadata,
+        client: client.client,
+        clientAuth: client.clientAuth,
+        proof: proofKey === undefined ? undefined : { key: proofKey, nonces: this.#nonces }
+      }
+      return { target, endpoint }
+    })
+  }
+
+  #revoke(key: TokensKey, tokens: StoredTokens): Effect.Effect<void, OAuthError.OAuthError> {
+    return Effect.gen({ self: this }, function*() {
+      const found = yield* this.#endpointOf(key, tokens)
+      if (found?.endpoint.metadata.revocation_endpoint === undefined) return
+      const { client, clientAuth, http, metadata, server } = found.endpoint
+      // The refresh token first: with it, most servers revoke the access token as well.
+      for (const token of [tokens.refreshToken, tokens.accessToken]) {
+        if (token === undefined) continue
+        yield* OAuthLibrary.call(
+          http,
+          { server, issuer: key.issuer },
+          async (library, options) =>
+            library.processRevocationResponse(
+              await library.revocationRequest(metadata, client, clientAuth, Redacted.value(token), options)
+            )
+        )
+      }
+    })
+  }
+}
+
+const isSameKey = (one: TokensKey, other: TokensKey): boolean =>
+  one.issuer === other.issuer && one.resource === other.resource && one.client === other.client &&
+  one.account === other.account
+
+/** Returns the error by which credentials treat a refresh token as revoked. */
+const unusable = ({ issuer }: TokensKey, description: string): Effect.Effect<never, OAuthError.OAuthError> =>
+  Effect.fail(OAuthError.make({
+    _tag: "TokenRequestFailed",
+    issuer,
+    status: 400,
+    error: "invalid_grant",
+    description
+  }))
+
+/** Returns the outcome of a flow for those who wait. A defect of the program's own functions is contained. */
+const outcomeOf = (exit: Exit.Exit<void, OAuthError.OAuthError>): Effect.Effect<void, OAuthError.OAuthError> => {
+  if (Exit.isSuccess(exit)) return Effect.void
+  const failure = Cause.findError(exit.cause)
+  if (Result.isSuccess(failure)) return Effect.fail(failure.success)
+  const problem = Cause.hasInterrupts(exit.cause) ? "the program ended it" : "the user agent died"
+  return Effect.fail(OAuthError.make({ _tag: "UserAgentFailed", problem }))
+}

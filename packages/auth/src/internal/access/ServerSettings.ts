@@ -1,0 +1,23 @@
+/** The settings of the authorization at one server. */
+import type { ClientIdentity } from "../../ClientIdentity.ts"
+import type { Grant } from "../../Grant.ts"
+import type { TokenStore } from "../../TokenStore.ts"
+import type { UserAgent } from "../../UserAgent.ts"
+import type { Discovery } from "../discovery/Discovery.ts"
+import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
+import type { Registration } from "../registration/Registration.ts"
+
+export interface ServerSettings {
+  readonly server: URL
+  readonly http: OAuthHttp
+  readonly store: TokenStore["Service"]
+  readonly discovery: Discovery
+  readonly registration: Registration
+  readonly identity: ClientIdentity
+  readonly account: string
+  readonly userAgent: UserAgent
+  readonly grant: Grant | undefined
+  readonly scopes: ReadonlyArray<string> | undefined
+  /** Whether tokens are bound to a key even if no challenge demands it. */
+  readonly isProven: boolean
+}

@@ -1,0 +1,128 @@
+/** `oidc-provider` as a real authorization server, in this process and on a socket. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as http from "node:http"
+import { Provider } from "oidc-provider"
+
+/** A request to the authorization server. */
+export interface Request {
+  readonly path: string
+  readonly method: string
+  readonly query: URLSearchParams
+  readonly headers: http.IncomingHttpHeaders
+  /** The parameters of the body. */
+  readonly body: URLSearchParams
+}
+
+/** The authorization server. */
+export interface IdentityServer {
+  readonly issuer: string
+  readonly provider: Provider
+  readonly requests: Array<Request>
+  /** Returns the requests to a path. */
+  readonly to: (path: string) => ReadonlyArray<Request>
+  /** Answers instead of the provider if it returns `true`. */
+  intercept: ((request: http.IncomingMessage, response: http.ServerResponse) => boolean) | undefined
+}
+
+/** Settings that differ between tests. */
+export interface Settings {
+  readonly accessTokenSeconds?: number
+  readonly deviceCodeSeconds?: number
+  readonly withoutRefreshTokens?: boolean
+  readonly withDpopNonces?: boolean
+  readonly clients?: ReadonlyArray<object>
+  /** The scopes of each resource. */
+  readonly scopes?: string
+  readonly grants?: (provider: Provider) => void
+}
+
+const configuration = (settings: Settings): object => ({
+  clients: settings.clients ?? [],
+  cookies: { keys: ["key of the tests"] },
+  findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
+  scopes: ["openid", "offline_access"],
+  clientAuthMethods: ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
+  features: {
+    devInteractions: { enabled: true },
+    registration: { enabled: true },
+    revocation: { enabled: true },
+    deviceFlow: { enabled: true },
+    clientCredentials: { enabled: true },
+    dPoP: settings.withDpopNonces === true
+      ? { enabled: true, nonceSecret: Buffer.alloc(32, 7), requireNonce: () => true }
+      : { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => undefined,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_context: unknown, resource: string) => ({
+        audience: resource,
+        scope: settings.scopes ?? "notes:read notes:write",
+        accessTokenFormat: "opaque",
+        accessTokenTTL: settings.accessTokenSeconds ?? 3600
+      })
+    }
+  },
+  issueRefreshToken: () => settings.withoutRefreshTokens !== true,
+  rotateRefreshToken: true,
+  pkce: { required: () => true },
+  ttl: {
+    AccessToken: settings.accessTokenSeconds ?? 3600,
+    ClientCredentials: settings.accessTokenSeconds ?? 3600,
+    RefreshToken: 86_400,
+    Grant: 86_400,
+    Session: 86_400,
+    Interaction: 600,
+    DeviceCode: settings.deviceCodeSeconds ?? 60
+  }
+})
+
+/** Starts the authorization server. */
+export const start = (settings: Settings = {}): Effect.Effect<IdentityServer, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.callback<{ readonly identity: IdentityServer; readonly server: http.Server }>((resume) => {
+        const server = http.createServer()
+        server.listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          const port = typeof address === "object" && address !== null ? address.port : 0
+          const issuer = `http://localhost:${port}`
+          // The provider prints notes about its default settings.
+          const { info, warn } = console
+          console.info = console.warn = () => {}
+          const provider = new Provider(issuer, configuration(settings))
+          settings.grants?.(provider)
+          const callback = provider.callback()
+          Object.assign(console, { info, warn })
+          const requests: Array<Request> = []
+          const identity: IdentityServer = {
+            issuer,
+            provider,
+            requests,
+            to: (path) => requests.filter((request) => request.path === path),
+            intercept: undefined
+          }
+          server.on("request", (request: http.IncomingMessage, response: http.ServerResponse) => {
+            const { headers, method = "" } = request
+            const { pathname, searchParams } = new URL(request.url ?? "/", issuer)
+            const chunks: Array<Buffer> = []
+            request.on("data", (chunk: Buffer) => chunks.push(chunk))
+            request.on("end", () => {
+              const body = new URLSearchParams(Buffer.concat(chunks).toString())
+              requests.push({ path: pathname, method, query: searchParams, headers, body })
+            })
+            if (identity.intercept?.(request, response) === true) return
+            callback(request, response)
+          })
+          resume(Effect.succeed({ identity, server }))
+        })
+      }),
+      ({ server }) =>
+        Effect.callback<void>((resume) => {
+          server.close(() => resume(Effect.void))
+          server.closeAllConnections()
+        })
+    ),
+    ({ identity }) => identity
+  )
