@@ -73,9 +73,16 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/client/src/McpRemoteToolkit.ts",
     "packages/client/src/internal/toolkit/SamplingTools.ts"
   ],
-  "effect/persistence/KeyValueStore": "packages/client/src/TaskIdsKeyValue.ts",
+  "effect/persistence/KeyValueStore": [
+    "packages/auth/src/TokenStoreKeyValue.ts",
+    "packages/client/src/TaskIdsKeyValue.ts"
+  ],
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
-  "effect/sql/*": ["packages/tasks/src/NodeSqlite.ts", "packages/tasks/src/TaskStoreSql.ts"],
+  "effect/sql/*": [
+    "packages/auth/src/TokenStoreSql.ts",
+    "packages/tasks/src/NodeSqlite.ts",
+    "packages/tasks/src/TaskStoreSql.ts"
+  ],
   "effect/reactivity/*": "packages/tasks/src/NodeSqlite.ts",
   "effect/http/*": [
     "packages/transport/src/*",

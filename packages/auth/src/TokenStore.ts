@@ -7,8 +7,8 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
-import * as KeyText from "./internal/store/KeyText.ts"
-import * as Lease from "./internal/store/Lease.ts"
+import * as KeyText from "./internal/keys/KeyText.ts"
+import * as Lease from "./internal/keys/Lease.ts"
 
 /**
  * The key of an entry. An entry is used only with the issuer that has given its contents.

@@ -2,6 +2,7 @@
  * OAuth for clients and servers of MCP.
  */
 export * as ClientIdentity from "./ClientIdentity.ts"
+export * as EncryptedTokenStore from "./EncryptedTokenStore.ts"
 export * as Grant from "./Grant.ts"
 export * as OAuth from "./OAuth.ts"
 export * as OAuthError from "./OAuthError.ts"

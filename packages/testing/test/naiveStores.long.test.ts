@@ -1,5 +1,5 @@
 /** Stores with one mistake each, and the laws that find it. */
-import { EventStoreLaws, SessionStoreLaws, TaskStoreLaws } from "@effect-mcp/testing/laws"
+import { EventStoreLaws, SessionStoreLaws, TaskStoreLaws, TokenStoreLaws } from "@effect-mcp/testing/laws"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -7,6 +7,7 @@ import * as Random from "effect/Random"
 import * as NaiveEventStore from "./fixtures/naiveEventStore.ts"
 import * as NaiveSessionStore from "./fixtures/naiveSessionStore.ts"
 import * as NaiveTaskStore from "./fixtures/naiveTaskStore.ts"
+import * as NaiveTokenStore from "./fixtures/naiveTokenStore.ts"
 
 // The laws run in full with the stores of the library. Here, each finds its mistakes in few runs.
 const options = { runs: 20 }
@@ -434,5 +435,115 @@ describe("a naive store of tasks", { timeout: 180_000 }, () => {
   it("every law is broken by one of the mistakes", () => {
     const names = TaskStoreLaws.laws(NaiveTaskStore.make()).map(({ name }) => name)
     assert.sameMembers([...new Set(Object.values(broken).flat()), ofTime], names)
+  })
+})
+
+describe("a naive store of tokens", { timeout: 180_000 }, () => {
+  const broken: Readonly<Record<NaiveTokenStore.Mistake, Array<string>>> = {
+    "it joins the parts of a key with a separator that they may have": [
+      "[AUT-19] entries with similar keys are separate, and so are their leases",
+      "the keys of all entries are listed once, and those of removed entries are not"
+    ],
+    "it compares keys without regard to case": [
+      "[AUT-19] entries with similar keys are separate, and so are their leases",
+      "the keys of all entries are listed once, and those of removed entries are not"
+    ],
+    "it looks keys up by their accounts": [
+      "[AUT-19] entries with similar keys are separate, and so are their leases",
+      "the keys of all entries are listed once, and those of removed entries are not"
+    ],
+    "it ignores the expected version": [
+      "after any operations, a read returns the entry that was written last and not removed",
+      "a write that expects another version fails with Conflict, and changes nothing",
+      "no version comes twice, also after a removal and for the same text",
+      "of writes that expect one version at the same time, one is stored completely",
+      "of a write and a removal at the same time, one succeeds",
+      "[AUT-35] no error shows a text"
+    ],
+    "it overwrites an entry if none is expected": [
+      "after any operations, a read returns the entry that was written last and not removed",
+      "a write that expects another version fails with Conflict, and changes nothing",
+      "of writes that expect one version at the same time, one is stored completely",
+      "[AUT-35] no error shows a text"
+    ],
+    "it compares, and then writes": [
+      "of writes that expect one version at the same time, one is stored completely",
+      "of a write and a removal at the same time, one succeeds"
+    ],
+    "it counts the versions of an entry from 1": [
+      "after any operations, a read returns the entry that was written last and not removed",
+      "no version comes twice, also after a removal and for the same text"
+    ],
+    "it removes whatever there is": [
+      "after any operations, a read returns the entry that was written last and not removed",
+      "a removal that expects another version fails with Conflict, and changes nothing",
+      "of a write and a removal at the same time, one succeeds",
+      "[AUT-35] no error shows a text"
+    ],
+    "it compares, and then removes": [
+      "of a write and a removal at the same time, one succeeds"
+    ],
+    "it fails to remove what does not exist": [
+      "after any operations, a read returns the entry that was written last and not removed",
+      "an entry that was not written does not exist, whatever its key",
+      "a removal that expects another version fails with Conflict, and changes nothing"
+    ],
+    "it lists removed entries": [
+      "the keys of all entries are listed once, and those of removed entries are not"
+    ],
+    "it removes the lease with the entry": [
+      "a lease and its entry do not affect each other"
+    ],
+    "it looks at the lease, and then takes it": [
+      "of owners that acquire a lease at the same time, one has it"
+    ],
+    "it gives no lease to the owner who has it": [
+      "a lease has one owner, who prolongs it, until the owner releases it",
+      "a lease that is prolonged does not expire at its first time"
+    ],
+    "it releases the lease of any owner": [
+      "a lease has one owner, who prolongs it, until the owner releases it",
+      "a lease expires, and is then as good as none for its owner"
+    ],
+    "its leases never expire": [
+      "a lease expires, and is then as good as none for its owner"
+    ],
+    "a prolonged lease expires at its first time": [
+      "a lease that is prolonged does not expire at its first time"
+    ],
+    "its errors have the text": [
+      "after any operations, a read returns the entry that was written last and not removed",
+      "a write that expects another version fails with Conflict, and changes nothing",
+      "no version comes twice, also after a removal and for the same text",
+      "of a write and a removal at the same time, one succeeds",
+      "[AUT-35] no error shows a text"
+    ],
+    "it truncates texts": [
+      "a text is read unchanged, whatever it is"
+    ],
+    "it stores a text in two parts": [
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ],
+    "it holds its lock when it is interrupted": [
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ]
+  }
+
+  it.live("every law holds without a mistake", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* brokenOf(TokenStoreLaws.laws(NaiveTokenStore.make(), options)), [])
+    }))
+
+  for (const mistake of NaiveTokenStore.mistakes) {
+    it.live(`the laws that it breaks: ${mistake}`, () =>
+      Effect.gen(function*() {
+        const laws = TokenStoreLaws.laws(NaiveTokenStore.make(mistake), options)
+        assert.sameMembers(yield* brokenOf(laws), broken[mistake])
+      }))
+  }
+
+  it("every law is broken by one of the mistakes", () => {
+    const names = TokenStoreLaws.laws(NaiveTokenStore.make()).map(({ name }) => name)
+    assert.sameMembers([...new Set(Object.values(broken).flat())], names)
   })
 })

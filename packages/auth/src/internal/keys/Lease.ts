@@ -24,4 +24,4 @@ export const isHeldByOther = (lease: Lease | undefined, owner: string, now: numb
   lease !== undefined && lease.owner !== owner && now < lease.expiresAt && lease.acquiredAt <= now + maxSkew
 
 /** The most by which the clocks of two computers with one store may differ, in milliseconds. */
-const maxSkew = 5000
+export const maxSkew = 5000
