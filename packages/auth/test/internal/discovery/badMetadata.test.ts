@@ -1,0 +1,135 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { issuerMetadata, oauthAt, reasonOf, resourceAt, start } from "../../support/discovery.ts"
+import type { Route } from "../../support/metadataServer.ts"
+
+const json = { "content-type": "application/json" }
+
+/** The documents that cannot be used, whoever sends them. */
+const unreadable: Readonly<Record<string, Route>> = {
+  "HTML": (response) => response.writeHead(200, { "content-type": "text/html" }).end("<html></html>"),
+  "HTML that claims to be JSON": (response) => response.writeHead(200, json).end("<html></html>"),
+  "an array": { json: [] },
+  "1 MB": { json: { padding: "x".repeat(1_000_000) } },
+  "an endless document": (response) => {
+    response.writeHead(200, json)
+    const timer = setInterval(() => response.write(" ".repeat(20_000)), 5)
+    response.on("close", () => clearInterval(timer))
+  },
+  "a redirect": (response) => response.writeHead(302, { location: "http://localhost:1/metadata" }).end(),
+  "a member of another type": { json: { resource: 7, issuer: 7 } }
+}
+
+describe("metadata of a protected resource that cannot be used is DiscoveryFailed, and nothing is sent further", () => {
+  for (const [name, route] of Object.entries(unreadable)) {
+    it.live(name, () =>
+      Effect.gen(function*() {
+        const { discovery, issuer, resource, server } = yield* start()
+        resource.routes.set(`${resourceAt}/mcp`, route)
+        const error = yield* Effect.flip(discovery.discover({ server }))
+        const place = `${resource.origin}${resourceAt}/mcp`
+        assert.deepInclude(error.reason, { _tag: "DiscoveryFailed", url: place })
+        assert.include(error.message, place)
+        assert.lengthOf(issuer.requests, 0)
+      }))
+  }
+
+  it.live("an endless document that is sent slowly ends at the deadline, as a server that does not answer", () =>
+    Effect.gen(function*() {
+      const { discovery, resource, server } = yield* start({ timeout: "100 millis" })
+      resource.routes.set(`${resourceAt}/mcp`, (response) => {
+        response.writeHead(200, json)
+        const timer = setInterval(() => response.write(" "), 10)
+        response.on("close", () => clearInterval(timer))
+      })
+      assert.strictEqual((yield* reasonOf(discovery.discover({ server })))._tag, "Unavailable")
+    }))
+
+  it.live("[AUT-07] resources that are not the server", () =>
+    Effect.gen(function*() {
+      const { discovery, issuer, name, resource, server } = yield* start()
+      issuer.routes.set(oauthAt, issuerMetadata(issuer.origin))
+      const others = [
+        "https://evil.example/mcp",
+        `${resource.origin}/other`,
+        `${resource.origin}/mc`,
+        `${resource.origin}/mcp/below`,
+        `${resource.origin}/mcp#fragment`,
+        `${resource.origin}/mcp?tenant=other`,
+        "mcp"
+      ]
+      for (const other of others) {
+        name([issuer.origin], { resource: other })
+        assert.strictEqual((yield* reasonOf(discovery.discover({ server })))._tag, "DiscoveryFailed", other)
+      }
+      assert.lengthOf(issuer.requests, 0)
+      // A scheme and a host in capitals are the same (AUT-24).
+      name([issuer.origin], { resource: server.href.replace("http://localhost", "HTTP://LOCALHOST") })
+      const target = yield* discovery.discover({ server })
+      assert.match(target.resource, /^HTTP:\/\/LOCALHOST/)
+    }))
+
+  it.live("issuers that are no URL of an authorization server", () =>
+    Effect.gen(function*() {
+      const { discovery, name, server } = yield* start()
+      const issuers = [
+        "issuer",
+        "javascript:alert(1)",
+        "https://issuer.example/?tenant=1",
+        "https://a:b@issuer.example"
+      ]
+      for (const issuer of issuers) {
+        name([issuer])
+        assert.strictEqual((yield* reasonOf(discovery.discover({ server })))._tag, "DiscoveryFailed", issuer)
+      }
+      name([])
+      assert.strictEqual((yield* reasonOf(discovery.discover({ server })))._tag, "DiscoveryFailed")
+    }))
+})
+
+describe("metadata of an authorization server that cannot be used is DiscoveryFailed, and no endpoint is requested", () => {
+  const refuses = (issuerRoute: (origin: string) => Route) =>
+    Effect.gen(function*() {
+      const { discovery, issuer, name, server } = yield* start()
+      name([issuer.origin])
+      issuer.routes.set(oauthAt, issuerRoute(issuer.origin))
+      const error = yield* Effect.flip(discovery.discover({ server }))
+      assert.strictEqual(error.reason._tag, "DiscoveryFailed", error.message)
+      for (const path of issuer.paths()) assert.match(path, /^\/\.well-known\//)
+      return error.message
+    })
+
+  for (const [name, route] of Object.entries(unreadable)) it.live(name, () => refuses(() => route))
+
+  it.live("[AUT-09] another issuer", () =>
+    Effect.gen(function*() {
+      const message = yield* refuses(() => issuerMetadata("https://other.example"))
+      assert.include(message, "https://other.example")
+    }))
+
+  it.live("[AUT-22] no S256", () =>
+    Effect.gen(function*() {
+      const methods = "code_challenge_methods_supported"
+      assert.include(yield* refuses((origin) => issuerMetadata(origin, { [methods]: ["plain"] })), methods)
+      assert.include(yield* refuses((origin) => issuerMetadata(origin, { [methods]: null })), methods)
+    }))
+
+  for (
+    const endpoint of [
+      "javascript:alert(1)",
+      "file:///etc/passwd",
+      "http://issuer.example/auth",
+      "https://169.254.169.254/latest",
+      "https://a:b@issuer.example/auth",
+      "https://issuer.example/auth#fragment",
+      "auth"
+    ]
+  ) {
+    it.live(`[AUT-31] [AUT-52] the endpoint ${endpoint}`, () =>
+      Effect.gen(function*() {
+        for (const name of ["authorization_endpoint", "token_endpoint", "registration_endpoint"]) {
+          assert.include(yield* refuses((origin) => issuerMetadata(origin, { [name]: endpoint })), name)
+        }
+      }))
+  }
+})
