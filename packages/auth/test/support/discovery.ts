@@ -30,9 +30,9 @@ export const challengeOf = (
   AuthenticationChallenge.parse(AuthenticationChallenge.print("Bearer", parameters))[0]
 
 /** Returns the kind of an error. */
-export const reasonOf = <A>(effect: Effect.Effect<A, OAuthError.OAuthError>): Effect.Effect<
-  OAuthError.OAuthErrorReason
-> => Effect.map(Effect.flip(effect), ({ reason }) => reason)
+export const reasonOf = <A>(
+  effect: Effect.Effect<A, OAuthError.OAuthError>
+): Effect.Effect<OAuthError.OAuthErrorReason, A> => Effect.map(Effect.flip(effect), ({ reason }) => reason)
 
 /** Starts both servers, and discovery for the first. */
 export const start = Effect.fnUntraced(function*(

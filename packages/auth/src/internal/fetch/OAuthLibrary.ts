@@ -112,6 +112,7 @@ const explain = (library: Library, call: Call) => (error: unknown): OAuthError.O
     const status = error.cause instanceof Response ? error.cause.status : 200
     return rejected(call, status, "invalid_response", error.message)
   }
+  if (error instanceof library.UnsupportedOperationError) return rejected(call, 200, "invalid_response", error.message)
   return rejected(call, 0, "invalid_request", error instanceof Error ? error.name : undefined)
 }
 
