@@ -34,10 +34,23 @@ export interface Settings {
   readonly clients?: ReadonlyArray<object>
   /** The scopes of each resource. */
   readonly scopes?: string
+  /** The Client ID Metadata Documents by URL; without them, the provider supports none. */
+  readonly documents?: Readonly<Record<string, object>>
   readonly grants?: (provider: Provider) => void
 }
 
+/** Returns the document of a client in place of its server, which would need a certificate. */
+const documentIn = (documents: Readonly<Record<string, object>>) => (url: string | URL): Promise<Response> => {
+  const document = documents[String(url)]
+  return Promise.resolve(
+    document === undefined
+      ? new Response(null, { status: 404 })
+      : new Response(JSON.stringify(document), { headers: { "content-type": "application/json" } })
+  )
+}
+
 const configuration = (settings: Settings): object => ({
+  ...(settings.documents === undefined ? {} : { fetch: documentIn(settings.documents) }),
   clients: settings.clients ?? [],
   cookies: { keys: ["key of the tests"] },
   findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
@@ -49,6 +62,7 @@ const configuration = (settings: Settings): object => ({
     revocation: { enabled: true },
     deviceFlow: { enabled: true },
     clientCredentials: { enabled: true },
+    clientIdMetadataDocument: { enabled: settings.documents !== undefined, ack: "draft-02" },
     dPoP: settings.withDpopNonces === true
       ? { enabled: true, nonceSecret: Buffer.alloc(32, 7), requireNonce: () => true }
       : { enabled: true },

@@ -5,7 +5,7 @@ import type { Route } from "../../support/metadataServer.ts"
 
 const json = { "content-type": "application/json" }
 
-/** The documents that cannot be used, whoever sends them. */
+/** The documents that cannot be used, from any server. */
 const unreadable: Readonly<Record<string, Route>> = {
   "HTML": (response) => response.writeHead(200, { "content-type": "text/html" }).end("<html></html>"),
   "HTML that claims to be JSON": (response) => response.writeHead(200, json).end("<html></html>"),
@@ -87,7 +87,7 @@ describe("metadata of a protected resource that cannot be used is DiscoveryFaile
     }))
 })
 
-describe("metadata of an authorization server that cannot be used is DiscoveryFailed, and no endpoint is requested", () => {
+describe("metadata of an issuer that cannot be used is DiscoveryFailed, and no endpoint is requested", () => {
   const refuses = (issuerRoute: (origin: string) => Route) =>
     Effect.gen(function*() {
       const { discovery, issuer, name, server } = yield* start()

@@ -143,7 +143,7 @@ describe("servers of 2025-03-26", () => {
       assert.strictEqual(metadata.registration_endpoint, `${resource.origin}/register`)
     }))
 
-  it.live("[AUT-09] metadata of another issuer at the origin names both, and is used if the program names the issuer", () =>
+  it.live("[AUT-09] metadata of another issuer at the origin is used only if the program names the issuer", () =>
     Effect.gen(function*() {
       const foreign = "https://issuer.example"
       const { discovery, resource, server } = yield* start()
@@ -231,7 +231,7 @@ describe("the resource of requests", () => {
       assert.isFalse((yield* discovery.discover({ server })).sendsResource)
     }))
 
-  it.live("[AUT-22] a grant without a code needs no PKCE, and a grant without a redirect no authorization endpoint", () =>
+  it.live("[AUT-22] a grant without a code needs no PKCE and no authorization endpoint", () =>
     Effect.gen(function*() {
       const { discovery, issuer, name, server } = yield* start()
       name([issuer.origin])
