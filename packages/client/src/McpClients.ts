@@ -211,7 +211,7 @@ const clientOptions = (options: AnyOptions, server: string, own: AnyServerOption
   return trust<SupervisedClient.AnyOptions>({ ...shared, ...own, name: server })
 }
 
-/** Returns whether the first attempt to connect has ended. */
+/** Returns whether the first attempt to connect has ended, or waits for a person. */
 const hasBeenTried = (status: ServerStatus.ServerStatus): boolean => status._tag !== "Connecting" || status.attempt > 1
 
 const makeAny = Effect.fnUntraced(function*(

@@ -34,6 +34,8 @@ export type Problem =
  * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood. `problem`
  *   is the last reason why the server was down. `stray` is the beginning of the first text of the server that is no
  *   message.
+ * - `Authorizing`: the client connects, and waits for a person who has to authorize it, since this time in
+ *   milliseconds. `url` is the page to visit, and `code` the code to enter there, if they are known.
  * - `Ready`: a session is open with a server of this profile. `fellBack` states why the client guessed that the server
  *   needs a handshake: the server was silent, and may support a newer revision if it was only slow, or it sent an error
  *   without an id.
@@ -45,6 +47,12 @@ export type Problem =
  */
 export type ServerStatus =
   | { readonly _tag: "Connecting"; readonly attempt: number; readonly problem?: Problem; readonly stray?: string }
+  | {
+    readonly _tag: "Authorizing"
+    readonly url: string | undefined
+    readonly code: string | undefined
+    readonly since: number
+  }
   | { readonly _tag: "Ready"; readonly profile: Profile.ServerProfile; readonly fellBack?: string }
   | { readonly _tag: "Closing" }
   | {
@@ -70,6 +78,9 @@ export type ServerStatus =
  * @category guards
  */
 export const isFinal = (status: ServerStatus): boolean => status._tag === "Down" && status.retryMillis === undefined
+
+/** The greatest length of a URL in a message: an authorization request has long parameters. */
+const maxUrl = 4_096
 
 const textOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
@@ -144,6 +155,9 @@ export const describe = (status: ServerStatus): string => {
           ? []
           : [`the server has sent a text that is no message: ${PlainText.json(Excerpt.of(status.stray, 200))}`]
       ].join("; ")
+    case "Authorizing":
+      return `it requires that a person authorizes this client since ${new Date(status.since).toISOString()}` +
+        (status.url === undefined ? "" : `; visit ${PlainText.line(Excerpt.of(status.url, maxUrl))}`)
     case "Ready": {
       const { info: { name, version }, revision } = status.profile
       return `ready: ${Excerpt.line(name, Excerpt.defaultLength)} ${Excerpt.line(version, Excerpt.defaultLength)}, ` +

@@ -17,6 +17,8 @@ const adviceFor = (status: ServerStatus.ServerStatus): string =>
     ? "set reconnect to a schedule that goes on"
     : status._tag === "Down" && PermanentProblem.is(status.problem)
     ? "correct the cause"
+    : status._tag === "Authorizing"
+    ? "call it again after that, or set waitTimeout to wait longer"
     : status._tag === "Down" || (status._tag === "Connecting" && status.problem !== undefined)
     ? correctOrWait
     : "set waitTimeout to wait longer"

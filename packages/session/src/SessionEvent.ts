@@ -35,6 +35,9 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *   had no id: such a server may still turn out to serve one.
  * - `StrayText`: a server has sent a text that is no message, before its session was established. `text` is its
  *   beginning. Only the first one is reported.
+ * - `AuthorizationAwaited`: a person has to authorize the client, since this time in milliseconds. `url` is the page to
+ *   visit, and `code` the code to enter there, if they are known. A client that connects waits without a deadline, and
+ *   then connects anew. A call waits until its own deadline.
  *
  * Frames:
  *
@@ -91,6 +94,12 @@ export type SessionEvent =
   | { readonly _tag: "StateChanged"; readonly from: string; readonly to: string }
   | { readonly _tag: "FellBack"; readonly problem: string; readonly isGuess?: boolean }
   | { readonly _tag: "StrayText"; readonly text: string }
+  | {
+    readonly _tag: "AuthorizationAwaited"
+    readonly url: string | undefined
+    readonly code: string | undefined
+    readonly since: number
+  }
   | { readonly _tag: "BadFrame"; readonly error: FrameError }
   | { readonly _tag: "Malformed"; readonly problem: string }
   | { readonly _tag: "Tolerated"; readonly method: string | undefined; readonly problem: string }

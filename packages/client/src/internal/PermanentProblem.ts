@@ -20,5 +20,13 @@ const transportError = (problem: ServerStatus.Problem): TransportError.Transport
  */
 export const is = (problem: ServerStatus.Problem): boolean => {
   const reason = transportError(problem)?.reason
-  return reason?._tag === "Unauthenticated" || (reason?._tag === "ConnectFailed" && reason.isPermanent === true)
+  switch (reason?._tag) {
+    case "Unauthenticated":
+      return true
+    case "ConnectFailed":
+    case "AuthorizationFailed":
+      return reason.isPermanent === true
+    default:
+      return false
+  }
 }

@@ -45,6 +45,10 @@ export const isAnswer = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "ErrorResponse" || reason._tag === "InvalidResult" || reason._tag === "MalformedResponse" ||
   reason._tag === "QuestionFailed" || reason._tag === "InputRequired"
 
+/** Returns whether a person has to authorize the client. The session has waited for that as long as the call may. */
+export const awaitsPerson = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "SendFailed" && reason.error.reason._tag === "AuthorizationRequired"
+
 /** Options of one call. */
 export interface CallOptions<E> {
   /** The time that the call waits for a server that is down, all of its waits together. */
@@ -95,7 +99,7 @@ export class Calls {
             const since = clock.currentTimeMillisUnsafe()
             return Effect.catchTag(this.#inFlight.track(call(session), isAnswer), "RequestError", (error) => {
               const outcome = ResendPolicy.outcomeOf(error)
-              if (outcome === "Final") return Effect.fail(error)
+              if (outcome === "Final" || awaitsPerson(error)) return Effect.fail(error)
               if (pauses === 0 && this.#board.session === session) this.#onLoss()
               // An attempt to send it is a part of the wait for the server.
               if (outcome === "Unsent") time.spend(clock.currentTimeMillisUnsafe() - since)

@@ -26,6 +26,8 @@ export class StatusBoard {
   #status: ServerStatus.ServerStatus = { _tag: "Connecting", attempt: 1 }
   #session: Session | undefined
   #fellBack: string | undefined
+  /** The status before the client began to wait for a person. */
+  #connecting: ServerStatus.ServerStatus | undefined
   /** Completed when the present session is no longer present. */
   #gone = Deferred.makeUnsafe<void>()
 
@@ -108,6 +110,19 @@ export class StatusBoard {
   /** Shows the first text of the server that is no message, while the client connects. */
   stray(text: string): void {
     if (this.#status._tag === "Connecting") this.#publish({ ...this.#status, stray: text })
+  }
+
+  /** Shows that a person has to authorize the client, while it connects. */
+  authorizing(awaited: Omit<Extract<ServerStatus.ServerStatus, { readonly _tag: "Authorizing" }>, "_tag">): void {
+    const { _tag } = this.#status
+    if (_tag !== "Connecting" && _tag !== "Authorizing") return
+    if (this.#status._tag === "Connecting") this.#connecting = this.#status
+    this.#publish({ _tag: "Authorizing", ...awaited })
+  }
+
+  /** Shows that the client connects again, after a person has authorized it. */
+  authorized(): void {
+    if (this.#status._tag === "Authorizing" && this.#connecting !== undefined) this.#publish(this.#connecting)
   }
 
   /** Stores why the next session has a handshake, if the client has guessed that. */

@@ -127,6 +127,12 @@ export const make = Effect.fnUntraced(function*(
   const observe = (event: SessionEvent.SessionEvent): void => {
     if (event._tag === "StateChanged" && (event.to === "Closing" || event.to === "Closed")) board.leave()
     if (event._tag === "StrayText") board.stray(event.text)
+    if (event._tag === "AuthorizationAwaited") {
+      const { code, since, url } = event
+      board.authorizing({ url, code, since })
+    }
+    // The handshake goes on in another connection.
+    if (event._tag === "StateChanged" && event.from === "Idle") board.authorized()
     if (event._tag === "FellBack") board.fellBack(event.isGuess === true ? event.problem : undefined)
     if (event._tag === "StateChanged" && event.to === "Modern") board.fellBack(undefined)
     if (current === undefined) return

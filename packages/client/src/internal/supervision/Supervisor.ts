@@ -50,7 +50,8 @@ const problemIn = (cause: Cause.Cause<unknown>): ServerStatus.Problem => {
 
 /** Returns whether the error of a health check shows that the server answers, or that the session ends by itself. */
 const isAlive = (error: RequestError): boolean =>
-  Calls.isAnswer(error) || error.reason._tag === "WrongState" || error.reason._tag === "Closed"
+  Calls.isAnswer(error) || Calls.awaitsPerson(error) || error.reason._tag === "WrongState" ||
+  error.reason._tag === "Closed"
 
 /** Checks a session again and again until its server does not answer, and returns this problem. */
 const watch = (

@@ -24,6 +24,7 @@ import * as Outgoing from "../engine/Outgoing.ts"
 import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { Sender } from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import { requiredByHandshake } from "./AuthorizationWait.ts"
 import * as ClientDescription from "./ClientDescription.ts"
 import type { ClientEra } from "./ClientEra.ts"
 import * as Discovery from "./Discovery.ts"
@@ -120,6 +121,8 @@ export class ClientHandshake {
   #era: ClientEra | undefined
   /** The judgement of the response to `initialize`, from the step in which it is read. */
   #initialized: Result.Result<ClientEra, HandshakeError.HandshakeErrorReason> | undefined
+  /** Whether a person has to authorize the client. Then another connection replaces this one. */
+  #awaitsPerson = false
   /** Whether the server's process, if the transport starts one, has written anything. */
   #hasStarted = true
 
@@ -153,7 +156,8 @@ export class ClientHandshake {
 
   /** Returns whether a session that ends for this reason is replaced by one over another connection. */
   isReplaced(reason: CloseReason.CloseReason): boolean {
-    return (ProbeState.isMistaken(this.#probe) && reason._tag === "HandshakeFailed") || this.#isEndedByProbe(reason)
+    return (ProbeState.isMistaken(this.#probe) && reason._tag === "HandshakeFailed") || this.#awaitsPerson ||
+      this.#isEndedByProbe(reason)
   }
 
   /** Returns whether the session ends because the server does not survive a probe, and it can be connected again. */
@@ -425,6 +429,7 @@ export class ClientHandshake {
   /** Closes the session, waits until it has closed, and fails. */
   #fail(given: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
     const reason = this.#withStray(this.#withoutSecrets(given))
+    this.#awaitsPerson = requiredByHandshake(HandshakeError.make(reason)) !== undefined
     return Effect.andThen(this.#close(reason), Effect.fail(HandshakeError.make(reason)))
   }
 

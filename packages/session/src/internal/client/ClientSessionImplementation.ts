@@ -27,6 +27,7 @@ import type { RequestServer } from "../engine/RequestServer.ts"
 import { Sender } from "../engine/Sender.ts"
 import type { SessionRuntime } from "../engine/SessionRuntime.ts"
 import { trust } from "../trust.ts"
+import { AuthorizationWait } from "./AuthorizationWait.ts"
 import type { ClientDescription } from "./ClientDescription.ts"
 import { type ClientEra, declaredIn, type EraDependencies } from "./ClientEra.ts"
 import { ClientHandshake } from "./ClientHandshake.ts"
@@ -66,6 +67,7 @@ export class ClientSessionImplementation implements InboundGate<Profile.ServerPr
   readonly #gate: HandshakeGate<Profile.ServerProfile, unknown>
   readonly #logs: EarlyLogs
   readonly #strayTexts: StrayTexts
+  readonly #authorization: AuthorizationWait
   readonly #eraDependencies: EraDependencies
   /** The client of the era of its server, after the handshake. */
   #era: ClientEra | undefined
@@ -97,6 +99,7 @@ export class ClientSessionImplementation implements InboundGate<Profile.ServerPr
     const inbound = new InboundProcessor(runtime, this)
     this.#logs = new EarlyLogs(runtime, inbound)
     this.#strayTexts = new StrayTexts(runtime)
+    this.#authorization = new AuthorizationWait(runtime)
     this.handshake = new ClientHandshake(runtime, {
       description,
       sender: this.sender,
@@ -121,7 +124,8 @@ export class ClientSessionImplementation implements InboundGate<Profile.ServerPr
   /** Becomes the client of the era of its server, before the session is established. */
   #enter(era: ClientEra): ClientEra {
     this.#era = era
-    this.sender.wrap(era.layers)
+    const { attempts, requests } = era.layers
+    this.sender.wrap({ requests, attempts: [...attempts, this.#authorization.layer] })
     return era
   }
 
@@ -140,6 +144,7 @@ export class ClientSessionImplementation implements InboundGate<Profile.ServerPr
   /** Ends what depends on the session. */
   end(reason: CloseReason.CloseReason): void {
     this.#logs.drop()
+    this.#authorization.end(reason)
     this.#era?.end(reason)
   }
 

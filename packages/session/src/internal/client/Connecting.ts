@@ -2,18 +2,22 @@
  * The connections of a client until it has a session.
  *
  * A second connection follows if the server ends at a probe, rejects `initialize` after one, needs a probe again, or
- * was silent at the probe and then has no handshake.
+ * was silent at the probe and then has no handshake. If a person has to authorize the client, another connection
+ * follows when the person has.
  */
 
 import { Handshake, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Handlers from "../../Handlers.ts"
 import * as HandshakeError from "../../HandshakeError.ts"
 import * as Limits from "../../Limits.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { Transport } from "../../Transport.ts"
+import type { TransportError } from "../../TransportError.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import * as AuthorizationWait from "./AuthorizationWait.ts"
 import * as ClientDescription from "./ClientDescription.ts"
 import type * as ClientHandshake from "./ClientHandshake.ts"
 import { ClientSessionImplementation, type Options } from "./ClientSessionImplementation.ts"
@@ -121,19 +125,55 @@ interface WithoutProbe {
   readonly isAssumed?: boolean
 }
 
-/** Connects once, and runs the handshake. */
+/** Connects, and runs the handshake. If a person has to authorize the client, waits for that and connects anew. */
 const connect = Effect.fnUntraced(function*(
   options: Options,
   description: ClientDescription.ClientDescription,
   limits: Limits.Limits,
   withoutProbe?: WithoutProbe
 ): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
+  for (let waits = 0;; waits++) {
+    const connected = yield* connectOnce(options, description, limits, withoutProbe)
+    if (connected._tag !== "Unauthorized") return connected
+    const { error, reportEnd, required } = connected
+    if (waits >= AuthorizationWait.maxWaits) return yield* Effect.andThen(reportEnd, Effect.fail(error))
+    yield* notify(options, AuthorizationWait.eventOf(required))
+    // No deadline counts the time of a person. The connection before has closed.
+    yield* required.authorized.pipe(
+      Effect.onError(() => reportEnd),
+      Effect.mapError((error: TransportError) => HandshakeError.make({ _tag: "ConnectFailed", error }))
+    )
+  }
+})
+
+/** Passes an event to the program, while there is no session. */
+const notify = ({ observe }: Options, event: SessionEvent): Effect.Effect<void> =>
+  observe === undefined ? Effect.void : Effect.catchDefect(
+    Effect.sync(() => observe(event)),
+    (thrown) => Effect.logError("a session's observer threw", thrown)
+  )
+
+/** The outcome of a connection that the server rejects until a person has authorized the client. */
+interface Unauthorized {
+  readonly _tag: "Unauthorized"
+  readonly required: AuthorizationWait.Required
+  readonly error: HandshakeError.HandshakeError
+  readonly reportEnd: Effect.Effect<void>
+}
+
+/** Connects once, and runs the handshake. */
+const connectOnce = Effect.fnUntraced(function*(
+  options: Options,
+  description: ClientDescription.ClientDescription,
+  limits: Limits.Limits,
+  withoutProbe?: WithoutProbe
+): Effect.fn.Return<Connected | Unauthorized, HandshakeError.HandshakeError, Transport | Scope.Scope> {
   const surroundings = yield* SessionRuntime.surroundings
   let session: ClientSessionImplementation | undefined
   let isAssumed = withoutProbe?.isAssumed === true
   let isReplaced = false
   let end: SessionEvent | undefined
-  const runtime = yield* SessionRuntime.make<Handshake.ClientState>({
+  const opened = yield* Effect.result(SessionRuntime.make<Handshake.ClientState>({
     role: "client",
     machine: Handshake.client,
     initial: { _tag: "Idle" },
@@ -151,21 +191,27 @@ const connect = Effect.fnUntraced(function*(
       if (event._tag === "Closed" && isReplaced) end = event
       else options.observe?.(event)
     }
-  }).pipe(
-    Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
-  )
+  }))
+  if (Result.isFailure(opened)) {
+    const error = HandshakeError.make({ _tag: "ConnectFailed", error: opened.failure })
+    const required = AuthorizationWait.requiredByHandshake(error)
+    return required === undefined
+      ? yield* error
+      : { _tag: "Unauthorized", required, error, reportEnd: Effect.void }
+  }
+  const runtime = opened.success
   session = new ClientSessionImplementation(options, description, runtime)
   if (withoutProbe !== undefined) runtime.emit({ _tag: "FellBack", problem: withoutProbe.problem })
-  const outcome = yield* session.handshake.run
+  const reportEnd = Effect.suspend(() => end === undefined ? Effect.void : notify(options, end))
+  const outcome = yield* Effect.result(session.handshake.run)
   isAssumed = false
-  if (outcome._tag !== "Established") {
-    const reportEnd = Effect.catchDefect(
-      Effect.sync(() => {
-        if (end !== undefined) options.observe?.(end)
-      }),
-      (thrown) => Effect.sync(() => runtime.observerThrew(thrown))
-    )
-    return { ...outcome, reportEnd }
+  if (Result.isFailure(outcome)) {
+    const required = AuthorizationWait.requiredByHandshake(outcome.failure)
+    return required === undefined
+      ? yield* outcome.failure
+      : { _tag: "Unauthorized", required, error: outcome.failure, reportEnd }
   }
-  return { _tag: "Established", session: session.start(outcome.era) }
+  return outcome.success._tag === "Established"
+    ? { _tag: "Established", session: session.start(outcome.success.era) }
+    : { ...outcome.success, reportEnd }
 })

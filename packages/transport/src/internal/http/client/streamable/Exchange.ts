@@ -3,6 +3,7 @@ import type { JsonRpc } from "@effect-mcp/protocol"
 import { ResendPolicy } from "@effect-mcp/session/internalEngine"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import { encoded } from "../../../shared/OutgoingFrame.ts"
 import * as HttpCall from "../HttpCall.ts"
 import * as HttpErrorResponse from "../HttpErrorResponse.ts"
@@ -22,15 +23,24 @@ export interface ExchangeDependencies {
   readonly renew: Renew
   /** The standalone SSE stream, which starts after the handshake. */
   readonly standalone: { readonly start: Effect.Effect<void> }
+  /** The scope of the connection. */
+  readonly scope: Scope.Scope
 }
+
+/** The number of times that a message waits for a person, in case an authorization completes and is useless. */
+const maxWaits = 8
+
+const initialized = "notifications/initialized"
 
 export class Exchange {
   readonly #state: ClientState
   readonly #sessions: SessionCleanup.SessionCleanup
   readonly #renew: Renew
   readonly #standalone: ExchangeDependencies["standalone"]
+  readonly #scope: Scope.Scope
 
-  constructor({ renew, sessions, standalone, state }: ExchangeDependencies) {
+  constructor({ renew, scope, sessions, standalone, state }: ExchangeDependencies) {
+    this.#scope = scope
     this.#state = state
     this.#sessions = sessions
     this.#renew = renew
@@ -47,7 +57,21 @@ export class Exchange {
 
   /** Sends a message that has no response. */
   send(frame: JsonRpc.Frame): Sent {
-    return Effect.flatMap(encoded(frame), (json) => this.#send(frame, json, false))
+    return this.#sendOrLater(frame, 0)
+  }
+
+  /** Sends a message. The last one of the handshake is sent again if a person has to authorize the client. */
+  #sendOrLater(frame: JsonRpc.Frame, waits: number): Sent {
+    const sent = Effect.flatMap(encoded(frame), (json) => this.#send(frame, json, false))
+    if (!("method" in frame) || frame.method !== initialized) return sent
+    return Effect.catch(sent, (error) => {
+      const { reason } = error
+      if (reason._tag !== "AuthorizationRequired" || waits >= maxWaits) return Effect.fail(error)
+      // Without it, the server would reject all that follows. Nothing else is kept for later, because a session sends
+      // its messages one after another, and the next one would wait for the person.
+      const later = Effect.andThen(reason.authorized, Effect.suspend(() => this.#sendOrLater(frame, waits + 1)))
+      return Effect.asVoid(Effect.forkIn(Effect.ignore(later), this.#scope))
+    })
   }
 
   /** Sends a request; if its session is lost, once more in a new one, unless it may have been carried out. */
@@ -109,7 +133,7 @@ export class Exchange {
       const isNotification = "method" in frame
       if (HttpCall.isAccepted(response)) {
         yield* ResponseBody.discard(response)
-        if (isNotification && frame.method === "notifications/initialized") yield* this.#standalone.start
+        if (isNotification && frame.method === initialized) yield* this.#standalone.start
         return
       }
       const rejection = yield* HttpErrorResponse.read(response)

@@ -1,6 +1,7 @@
 /** The resumption of a request's broken SSE stream, until its response arrives (SHS-07, SHS-19). */
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { ClientState, SessionIdentity } from "./ClientState.ts"
 import { exchangeEnded, type ResponseReader } from "./ResponseReader.ts"
 import type { Renew } from "./SessionRenewal.ts"
@@ -65,6 +66,14 @@ export const resume = Effect.fnUntraced(function*(
         cause = outcome.cause
         retryAfterMillis = outcome.retryAfterMillis
         break
+      case "Unauthorized": {
+        // The server may carry the request out meanwhile. Only its stream waits for the person.
+        cause = outcome.error
+        const authorized = yield* Effect.result(outcome.authorized)
+        if (Result.isSuccess(authorized)) break
+        reportLost(authorized.failure)
+        return exchangeEnded(authorized.failure)
+      }
       case "Rejected":
         reportLost(outcome.error)
         return exchangeEnded(outcome.error)
@@ -72,7 +81,8 @@ export const resume = Effect.fnUntraced(function*(
         reportLost(cause)
         return yield* Effect.match(renew(session), {
           onSuccess: () => exchangeEnded(new Error("the server has lost the session")),
-          onFailure: (error) => error
+          // The lost session may have carried the request out, so it is not one that was not sent.
+          onFailure: (error) => error.reason._tag === "AuthorizationRequired" ? exchangeEnded(error) : error
         })
     }
   }

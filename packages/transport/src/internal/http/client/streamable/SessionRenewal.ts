@@ -33,10 +33,20 @@ export const indicatesLoss = (
 /** Opens a session instead of a lost one, and waits for it. However many callers there are, it opens one. */
 export type Renew = (lost: SessionIdentity) => Effect.Effect<void, TransportError.TransportError>
 
-/** The time that a renewal may take. */
+/** The time that a renewal may take. It does not wait for a person who has to authorize the client. */
 const renewalTimeout = "30 seconds"
 
 const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
+
+/** Returns whether an error states by itself why there is no new session. */
+const isFinal = ({ reason }: TransportError.TransportError): boolean =>
+  reason._tag === "SessionLost" || reason._tag === "AuthorizationRequired" || reason._tag === "AuthorizationFailed"
+
+/** Returns whether a renewal failed because a person has to authorize the client. */
+const awaitsPerson = (exit: Exit.Exit<void, TransportError.TransportError>): boolean => {
+  const error = Exit.findError(exit)
+  return Result.isSuccess(error) && error.success.reason._tag === "AuthorizationRequired"
+}
 
 const sessionLost = (problem: string): TransportError.TransportError =>
   TransportError.make({ _tag: "SessionLost", problem })
@@ -50,6 +60,8 @@ export class RenewalBackOff {
   readonly #sessions: SessionCleanup.SessionCleanup
   /** The number of useless renewed sessions in a row. */
   #useless = 0
+  /** The session that was counted last: several renewals follow a loss if a person has to authorize the client. */
+  #counted: SessionIdentity | undefined
 
   constructor(state: ClientState, sessions: SessionCleanup.SessionCleanup) {
     this.#state = state
@@ -57,22 +69,27 @@ export class RenewalBackOff {
   }
 
   /** Drops a lost session, and waits until another one may be opened. Fails after too many useless sessions. */
-  wait({ answered, id, isRenewed, openedAt }: SessionIdentity): Effect.Effect<void, TransportError.TransportError> {
+  wait(lost: SessionIdentity): Effect.Effect<void, TransportError.TransportError> {
     return Effect.gen({ self: this }, function*() {
       const { reconnect } = this.#state.settings
-      const wasUseful = answered || (yield* millisNow) - openedAt >= reconnect.maxMillis
-      if (wasUseful) this.#useless = 0
-      else if (isRenewed) this.#useless++
-      if (id !== undefined) {
-        // In a server of several processes, the wrong one may have answered, and another one may still hold the
-        // session.
-        if (isRenewed && !wasUseful) yield* this.#sessions.abandon(id)
-        else this.#sessions.forget(id)
-      }
+      if (this.#counted !== lost) yield* this.#count(lost)
+      this.#counted = lost
       if (this.#useless >= reconnect.maxRenewals) {
         return yield* sessionLost(`${this.#useless} new ones in a row were lost before a request was answered in them`)
       }
       if (this.#useless > 0) yield* Effect.sleep(yield* reconnect.renewalMillis(this.#useless))
+    })
+  }
+
+  #count({ answered, id, isRenewed, openedAt }: SessionIdentity): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function*() {
+      const wasUseful = answered || (yield* millisNow) - openedAt >= this.#state.settings.reconnect.maxMillis
+      if (wasUseful) this.#useless = 0
+      else if (isRenewed) this.#useless++
+      if (id === undefined) return
+      // In a server of several processes, the wrong one may have answered, and another one may still hold the session.
+      if (isRenewed && !wasUseful) yield* this.#sessions.abandon(id)
+      else this.#sessions.forget(id)
     })
   }
 }
@@ -130,7 +147,11 @@ export class SessionRenewal {
       this.#state.report({ _tag: "SessionRenewed" })
       Deferred.doneUnsafe(done, Exit.void)
     } else if (Exit.hasInterrupts(exit)) Deferred.doneUnsafe(done, Exit.fail(peerEnded))
-    else {
+    else if (awaitsPerson(exit)) {
+      // The callers wait for the person, each within its own deadline, and then begin the next renewal.
+      this.#state.renewal = undefined
+      Deferred.doneUnsafe(done, exit)
+    } else {
       Deferred.doneUnsafe(done, exit)
       this.#state.fail(exit.cause)
     }
@@ -153,7 +174,7 @@ export class SessionRenewal {
       }
       const session = yield* this.#handshake(initializeRequest, revision).pipe(
         Effect.mapError((error) =>
-          error.reason._tag === "SessionLost"
+          isFinal(error)
             ? error
             : sessionLost(`a new one could not be opened: ${error.message}`)
         )

@@ -1,6 +1,7 @@
 /** The standalone SSE stream, on which messages arrive that belong to no request (SHS-12). */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as SseReceiver from "../SseReceiver.ts"
 import { type ClientState, millisNow, type SessionIdentity } from "./ClientState.ts"
@@ -60,7 +61,11 @@ export class StandaloneStream {
           // 404.
           if (!this.#isOffered) return
           reportLost(undefined)
-          return yield* Effect.ignore(this.#renew(session))
+          return yield* this.#renewed(session)
+        }
+        if (outcome._tag === "Unauthorized") {
+          const authorized = yield* Effect.result(outcome.authorized)
+          if (Result.isFailure(authorized)) return reportLost(authorized.failure)
         }
         if (outcome._tag === "Rejected") {
           const { reason } = outcome.error
@@ -79,9 +84,24 @@ export class StandaloneStream {
           retryMillis: stream.retryMillis(),
           retryAfterMillis: outcome._tag === "Unavailable" ? outcome.retryAfterMillis : undefined
         })
-        reportLost(outcome._tag === "Rejected" ? outcome.error : outcome.cause, delayMillis)
+        reportLost("error" in outcome ? outcome.error : outcome.cause, delayMillis)
         if (outcome._tag === "Rejected") stream = receive()
         yield* Effect.sleep(delayMillis)
       }
     })
+
+  /** Renews a lost session. The stream of the new one replaces this one. */
+  #renewed(session: SessionIdentity): Effect.Effect<void> {
+    const { reconnect } = this.#state.settings
+    const pauseMillis = reconnect.millis({ withoutEvent: 0, withoutMessage: 0, retryMillis: undefined })
+    return Effect.catch(
+      this.#renew(session),
+      ({ reason }) =>
+        reason._tag !== "AuthorizationRequired" ? Effect.void : Effect.ignore(Effect.andThen(
+          reason.authorized,
+          // The pause is for an authorization that is useless although it completes at once.
+          Effect.delay(Effect.suspend(() => this.#renewed(session)), pauseMillis)
+        ))
+    )
+  }
 }

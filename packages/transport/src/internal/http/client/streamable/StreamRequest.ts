@@ -13,6 +13,12 @@ export type StreamOutcome =
   | { readonly _tag: "Ended"; readonly cause: unknown }
   /** The stream was not opened; a later attempt may open it. */
   | { readonly _tag: "Unavailable"; readonly cause: unknown; readonly retryAfterMillis: number | undefined }
+  /** A person has to authorize the client. `authorized` completes when the person has. */
+  | {
+    readonly _tag: "Unauthorized"
+    readonly error: TransportError.TransportError
+    readonly authorized: Effect.Effect<void, TransportError.TransportError>
+  }
   /** The server does not open this stream. */
   | { readonly _tag: "Rejected"; readonly error: TransportError.TransportError }
   /** The server has lost the session. */
@@ -41,11 +47,19 @@ export const run = (
       ? { _tag: "Unavailable", cause: error, retryAfterMillis: rejection.retryAfterMillis }
       : { _tag: "Rejected", error }
   })).pipe(
-    Effect.catch((error): Effect.Effect<StreamOutcome> =>
-      Effect.succeed(
-        error.reason._tag === "ConnectFailed" || error.reason._tag === "ExchangeEnded"
-          ? { _tag: "Unavailable", cause: error.reason.cause, retryAfterMillis: undefined }
-          : { _tag: "Rejected", error }
-      )
-    )
+    Effect.catch((error) => Effect.succeed(withoutResponse(error)))
   )
+
+/** Returns the outcome of a request without a response that could be read. */
+const withoutResponse = (error: TransportError.TransportError): StreamOutcome => {
+  const { reason } = error
+  switch (reason._tag) {
+    case "ConnectFailed":
+    case "ExchangeEnded":
+      return { _tag: "Unavailable", cause: reason.cause, retryAfterMillis: undefined }
+    case "AuthorizationRequired":
+      return { _tag: "Unauthorized", error, authorized: reason.authorized }
+    default:
+      return { _tag: "Rejected", error }
+  }
+}

@@ -40,7 +40,7 @@ const open = Effect.fnUntraced(function*(
   )
   const { renew } = new SessionRenewal(state, sessions, scope, Effect.suspend(() => standalone.start))
   const standalone = settings.standalone ? new StandaloneStream(state, renew, scope) : { start: Effect.void }
-  const exchange = new Exchange({ state, sessions, renew, standalone })
+  const exchange = new Exchange({ state, sessions, renew, standalone, scope })
   const modern = new ModernCall(state)
   const inScope = forkInScope(scope)
 

@@ -1,6 +1,9 @@
 import { JsonRpc } from "@effect-mcp/protocol"
+import * as TransportError from "@effect-mcp/session/TransportError"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
 import { type ClientState, sessionIdentity } from "../../../../../src/internal/http/client/streamable/ClientState.ts"
 import { Exchange } from "../../../../../src/internal/http/client/streamable/Exchange.ts"
 import * as SessionCleanup from "../../../../../src/internal/http/client/streamable/SessionCleanup.ts"
@@ -18,6 +21,7 @@ const over = Effect.fnUntraced(function*(script: Script) {
       if (state.session === lost) state.session = yield* sessionIdentity("two", true)
     })
   const exchange = new Exchange({
+    scope: yield* Effect.scope,
     state,
     renew,
     sessions: SessionCleanup.make((session) => state.endpoint.remove({ session, revision: undefined }), 1000),
@@ -115,3 +119,29 @@ describe("a message without a response", () => {
       assert.lengthOf(responded.sent, 1)
     }))
 })
+
+it.effect("the last message of the handshake is sent again after a person has authorized the client", () =>
+  Effect.gen(function*() {
+    const acted = Deferred.makeUnsafe<void>()
+    const authorized = Deferred.await(acted)
+    const required = TransportError.make({ _tag: "AuthorizationRequired", target: "x", since: 0, authorized })
+    const { send, sent, starts } = yield* over((_, index) => index === 0 ? required : response(202))
+    yield* send(JsonRpc.notification("notifications/initialized"))
+    yield* Effect.yieldNow
+    assert.deepStrictEqual([sent.length, starts()], [1, 0])
+    Deferred.doneUnsafe(acted, Effect.void)
+    yield* TestClock.adjust(0)
+    assert.deepStrictEqual([sent.length, starts()], [2, 1])
+  }))
+
+it.effect("another message without a response fails while a person has to authorize the client", () =>
+  Effect.gen(function*() {
+    const required = TransportError.make({
+      _tag: "AuthorizationRequired",
+      target: "x",
+      since: 0,
+      authorized: Effect.never
+    })
+    const { send } = yield* over(() => required)
+    assert.strictEqual(yield* Effect.flip(send(JsonRpc.notification("notifications/message"))), required)
+  }))

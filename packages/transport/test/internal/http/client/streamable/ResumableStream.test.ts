@@ -92,3 +92,40 @@ it.effect("a stream of an earlier session is not resumed", () =>
     assert.strictEqual((yield* Fiber.join(fiber))?.reason._tag, "ExchangeEnded")
     assert.lengthOf(sent, 0)
   }))
+
+const required = (authorized: Effect.Effect<void, TransportError.TransportError>) =>
+  TransportError.make({ _tag: "AuthorizationRequired", target: "x", since: 0, authorized })
+
+const refused = TransportError.make({ _tag: "AuthorizationFailed", target: "x", problem: "no", cause: undefined })
+
+it.effect("a stream waits for a person who has to authorize the client, and only the stream is requested again", () =>
+  Effect.gen(function*() {
+    const { resumed, sent } = yield* brokenStream((_, index) =>
+      index === 0 ? required(Effect.sleep("1 hour")) : events([["b", answer]])
+    )
+    const fiber = yield* Effect.forkChild(resumed, { startImmediately: true })
+    yield* TestClock.adjust("59 minutes")
+    assert.lengthOf(sent, 1)
+    yield* TestClock.adjust("5 minutes")
+    assert.isUndefined(yield* Fiber.join(fiber))
+    assert.deepStrictEqual(sent.map(({ lastEventId, method }) => [method, lastEventId]), [["GET", "a"], ["GET", "a"]])
+  }))
+
+it.effect("a request whose stream is not authorized again may have been carried out", () =>
+  Effect.gen(function*() {
+    const { resumed } = yield* brokenStream(() => required(Effect.fail(refused)))
+    const fiber = yield* Effect.forkChild(resumed, { startImmediately: true })
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual((yield* Fiber.join(fiber))?.reason, { _tag: "ExchangeEnded", cause: refused })
+    // The lost session may have carried it out, although the new one is not authorized.
+    const { state } = yield* stateOver(() => response(404))
+    const reader = new ResponseReader(7, state.settings, state.deliver)
+    const cause = yield* reader.follow(events([["a", ""]], broken))
+    const error = required(Effect.never)
+    const resuming = yield* Effect.forkChild(
+      resume(state, () => Effect.fail(error), { method: "tools/call", reader, session: state.session, cause }),
+      { startImmediately: true }
+    )
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual((yield* Fiber.join(resuming))?.reason, { _tag: "ExchangeEnded", cause: error })
+  }))

@@ -1,5 +1,8 @@
+import * as TransportError from "@effect-mcp/session/TransportError"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { sessionIdentity } from "../../../../../src/internal/http/client/streamable/ClientState.ts"
@@ -162,3 +165,56 @@ it.effect("indicatesLoss is true only for a 404, or a 400 that names the session
     assert.isFalse(indicatesLoss({ status: 404, text: "" }, without))
     assert.isFalse(indicatesLoss(noSession, without))
   }))
+
+describe("a renewal whose server requires that a person authorizes the client", () => {
+  /** A server that accepts handshakes after a person has acted. */
+  const guarded = () => {
+    const acted = Deferred.makeUnsafe<void, TransportError.TransportError>()
+    const authorized = Deferred.await(acted)
+    const required = TransportError.make({ _tag: "AuthorizationRequired", target: "x", since: 0, authorized })
+    let isAuthorized = false
+    const accept = accepting()
+    return {
+      script: ((sent, index) => isAuthorized ? accept(sent, index) : required) satisfies Script,
+      act: () => {
+        isAuthorized = true
+        Deferred.doneUnsafe(acted, Exit.void)
+      }
+    }
+  }
+
+  it.effect("fails its callers with the reason, keeps the connection, and succeeds after that", () =>
+    Effect.gen(function*() {
+      const { act, script } = guarded()
+      const { renew, state, starts } = yield* renewal(script)
+      const lost = state.session
+      const error = yield* Effect.flip(renew(lost))
+      assert.strictEqual(error.reason._tag, "AuthorizationRequired")
+      yield* state.ready
+      // A person needs longer than a renewal may take.
+      yield* TestClock.adjust("1 hour")
+      act()
+      yield* renew(lost)
+      assert.strictEqual(state.session.id, "two")
+      yield* Effect.yieldNow
+      assert.strictEqual(starts(), 1)
+    }))
+
+  it.effect("counts the useless session that it replaces once", () =>
+    Effect.gen(function*() {
+      const { act, script } = guarded()
+      const { renew, sent, state } = yield* renewal(script)
+      state.session = yield* sessionIdentity("useless", true)
+      const lost = state.session
+      for (let attempt = 0; attempt < 5; attempt++) {
+        const renewing = yield* Effect.forkChild(Effect.flip(renew(lost)), { startImmediately: true })
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual((yield* Fiber.join(renewing)).reason._tag, "AuthorizationRequired")
+      }
+      assert.strictEqual(sent.filter(({ method }) => method === "DELETE").length, 1)
+      act()
+      const renewing = yield* Effect.forkChild(renew(lost), { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(renewing)
+    }))
+})

@@ -1,5 +1,8 @@
-import { assert, it } from "@effect/vitest"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as TestClock from "effect/testing/TestClock"
 import { sessionIdentity } from "../../../../../src/internal/http/client/streamable/ClientState.ts"
 import { StandaloneStream } from "../../../../../src/internal/http/client/streamable/StandaloneStream.ts"
@@ -72,3 +75,72 @@ it.effect("the stream is replaced by the stream of a renewed session", () =>
     assert.isAbove(sent.length, 2)
     assert.isTrue(sent.slice(1).every(({ session }) => session === "two"))
   }))
+
+describe("a standalone stream whose server requires that a person authorizes the client", () => {
+  const person = () => {
+    const acted = Deferred.makeUnsafe<void, TransportError.TransportError>()
+    const authorized = Deferred.await(acted)
+    return {
+      acted,
+      required: TransportError.make({ _tag: "AuthorizationRequired", target: "x", since: 0, authorized })
+    }
+  }
+
+  it.effect("waits for the person without a deadline, and resumes after its last event", () =>
+    Effect.gen(function*() {
+      const { acted, required } = person()
+      let isAuthorized = true
+      const { sent } = yield* standalone((_, index) => isAuthorized ? events([[`e${index}`, note(index)]]) : required)
+      isAuthorized = false
+      yield* TestClock.adjust("1 hour")
+      assert.lengthOf(sent, 2)
+      isAuthorized = true
+      Deferred.doneUnsafe(acted, Exit.void)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(sent.slice(0, 3).map(({ lastEventId }) => lastEventId), [undefined, "e0", "e0"])
+    }))
+
+  it.effect("ends if the person refuses", () =>
+    Effect.gen(function*() {
+      const { acted, required } = person()
+      const { reported, sent } = yield* standalone(() => required)
+      const refused = TransportError.make({ _tag: "AuthorizationFailed", target: "x", problem: "no", cause: undefined })
+      Deferred.doneUnsafe(acted, Exit.fail(refused))
+      yield* TestClock.adjust("1 hour")
+      assert.lengthOf(sent, 1)
+      assert.deepStrictEqual(reported, [
+        { _tag: "StreamLost", method: undefined, cause: refused, retryAfterMillis: undefined }
+      ])
+    }))
+
+  it.effect("is not requested without a pause if an authorization completes and is useless", () =>
+    Effect.gen(function*() {
+      const required = TransportError.make({
+        _tag: "AuthorizationRequired",
+        target: "x",
+        since: 0,
+        authorized: Effect.void
+      })
+      const { sent } = yield* standalone(() => required)
+      yield* TestClock.adjust("1 minute")
+      assert.isBelow(sent.length, 15)
+    }))
+
+  it.effect("renews a lost session after the person has acted", () =>
+    Effect.gen(function*() {
+      const { acted, required } = person()
+      const { state } = yield* stateOver((_, index) => index === 0 ? events([["a", note(1)]]) : response(404))
+      let renewals = 0
+      const stream = new StandaloneStream(
+        state,
+        () => Effect.suspend(() => ++renewals === 1 ? Effect.fail(required) : Effect.void),
+        yield* Effect.scope
+      )
+      yield* stream.start
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(renewals, 1)
+      Deferred.doneUnsafe(acted, Exit.void)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(renewals, 2)
+    }))
+})

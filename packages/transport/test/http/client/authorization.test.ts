@@ -1,0 +1,255 @@
+/** The port `ClientAuthorization`, at servers over HTTP. */
+import * as TransportError from "@effect-mcp/session/TransportError"
+import { ClientAuthorization, HttpFallbackClient, StreamableHttpClient } from "@effect-mcp/transport"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { connect, notification, reasonOf, request } from "../../support/httpClientConnection.ts"
+import * as Person from "../../support/person.ts"
+import { type Handler, response, serve, withHandshake } from "../../support/scriptedHttpServer.ts"
+
+const challenge = "Bearer error=\"insufficient_scope\", scope=\"notes:read notes:write\""
+
+const answerAll: Handler = (received, reply) => reply.json(response(received))
+
+/** An authorization whose tokens are `0`, `1` and so on, each after a rejection, and its rejections. */
+const counting = (limit = Number.POSITIVE_INFINITY) => {
+  const rejections: Array<ClientAuthorization.RejectedRequest> = []
+  const requests: Array<ClientAuthorization.OutgoingRequest> = []
+  let values = Person.bearer("0")
+  const authorization: ClientAuthorization.ClientAuthorization["Service"] = {
+    of: () =>
+      Effect.succeed({
+        headers: (request) =>
+          Effect.sync(() => {
+            requests.push(request)
+            return values
+          }),
+        rejected: (request) =>
+          Effect.sync(() => {
+            rejections.push(request)
+            if (rejections.length > limit) return "Final"
+            values = Person.bearer(String(rejections.length))
+            return "Again"
+          })
+      })
+  }
+  return { authorization, rejections, requests }
+}
+
+describe("an authorization of Streamable HTTP", () => {
+  it.live("[AUT-38] receives the challenge of a 403 with the operation, and the request is sent again", () =>
+    Effect.gen(function*() {
+      const { authorization, rejections } = counting()
+      const peer = yield* serve(withHandshake((received, reply) =>
+        received.headers.authorization === "Bearer 1"
+          ? answerAll(received, reply)
+          : reply.raw(403, { "www-authenticate": challenge, "dpop-nonce": "n1" }, "no")
+      ))
+      const client = yield* connect(peer, { standalone: false, authorization })
+      yield* client.handshake
+      yield* client.request({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "write" } })
+      assert.deepStrictEqual(
+        rejections.map(({ challenges: [first], header, method, operation, repetitions, status, url }) => ({
+          scope: first?.parameters["scope"],
+          nonce: header("dpop-nonce"),
+          method,
+          operation,
+          repetitions,
+          status,
+          url: url.href
+        })),
+        [{
+          scope: "notes:read notes:write",
+          nonce: "n1",
+          method: "POST",
+          operation: "tools/call \"write\"",
+          repetitions: 0,
+          status: 403,
+          url: peer.url
+        }]
+      )
+      assert.lengthOf(client.messages(), 1)
+    }))
+
+  it.live("that is final at a 403 leaves the rejection with its text and its challenge", () =>
+    Effect.gen(function*() {
+      const { authorization, rejections } = counting(0)
+      const peer = yield* serve((_, reply) => reply.raw(403, { "www-authenticate": challenge }, "not for you"))
+      const client = yield* connect(peer, { authorization })
+      const expected = {
+        _tag: "Rejected",
+        status: 403,
+        problem: "not for you",
+        retryAfterMillis: undefined,
+        target: peer.url,
+        challenge
+      } as const
+      assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), expected)
+      assert.lengthOf(rejections, 1)
+      const without = yield* connect(peer)
+      assert.deepStrictEqual(yield* reasonOf(without.request(request(0, "initialize"))), expected)
+    }))
+
+  it.live("does not handle a 403 without a challenge", () =>
+    Effect.gen(function*() {
+      const { authorization, rejections } = counting()
+      const peer = yield* serve((_, reply) => reply.raw(403, {}, "no"))
+      const client = yield* connect(peer, { authorization })
+      assert.strictEqual((yield* reasonOf(client.request(request(0, "initialize"))))._tag, "Rejected")
+      assert.lengthOf(rejections, 0)
+    }))
+
+  it.live("[AUT-40] is asked at most five times for one request", () =>
+    Effect.gen(function*() {
+      const { authorization, rejections } = counting()
+      const peer = yield* serve((_, reply) => reply.raw(401, { "www-authenticate": "Bearer" }, ""))
+      const client = yield* connect(peer, { authorization })
+      assert.strictEqual((yield* reasonOf(client.request(request(0, "initialize"))))._tag, "Unauthenticated")
+      assert.deepStrictEqual(rejections.map(({ repetitions }) => repetitions), [0, 1, 2, 3, 4])
+      assert.lengthOf(peer.received, 6)
+    }))
+
+  it.live("authorizes the DELETE of a session whose token has expired", () =>
+    Effect.gen(function*() {
+      const { authorization, rejections } = counting()
+      let token = "0"
+      const ended: Array<unknown> = []
+      const peer = yield* serve(Person.guarded(() => token, (received, reply) => {
+        if (received.method === "DELETE") ended.push(received.headers["mcp-session-id"])
+        withHandshake(answerAll)(received, reply)
+      }))
+      const client = yield* connect(peer, { standalone: false, authorization })
+      yield* client.handshake
+      token = "1"
+      yield* client.closeAll
+      assert.deepStrictEqual(ended, ["s1"])
+      assert.deepStrictEqual(rejections.map(({ method, operation }) => [method, operation]), [["DELETE", undefined]])
+    }))
+
+  it.live("gives the headers of each request by its method and its URL, after redirects too", () =>
+    Effect.gen(function*() {
+      const { authorization, requests } = counting()
+      const peer = yield* serve((received, reply) =>
+        received.path === "/mcp"
+          ? reply.raw(307, { location: "/moved" }, "")
+          : withHandshake(answerAll)(received, reply)
+      )
+      const client = yield* connect(peer, { authorization })
+      yield* client.handshake
+      yield* client.closeAll
+      assert.deepStrictEqual(requests.slice(0, 3).map(({ method, url }) => `${method} ${url.pathname}`), [
+        "POST /mcp",
+        "POST /moved",
+        "POST /moved"
+      ])
+      assert.include(requests.map(({ method, url }) => `${method} ${url.pathname}`), "DELETE /moved")
+    }))
+
+  it.live("learns what the server sends with other responses", () =>
+    Effect.gen(function*() {
+      const person = Person.make()
+      const peer = yield* serve(withHandshake(answerAll))
+      const client = yield* connect(peer, { standalone: false, authorization: person.authorization })
+      yield* client.handshake
+      yield* client.send(notification(1))
+      assert.deepStrictEqual(person.responses, ["POST /mcp", "POST /mcp", "POST /mcp"])
+    }))
+
+  const broken: Readonly<Record<string, ClientAuthorization.ClientAuthorization["Service"]>> = {
+    "headers": {
+      of: () => Effect.succeed({ headers: () => Effect.die("broken"), rejected: () => Effect.succeed("Again") })
+    },
+    "rejected": {
+      of: () =>
+        Effect.succeed({
+          headers: () => Effect.succeed({}),
+          rejected: () => {
+            throw new Error("broken")
+          }
+        })
+    }
+  }
+  for (const [name, authorization] of Object.entries(broken)) {
+    it.live(`that throws an exception fails the request with AuthorizationFailed: ${name}`, () =>
+      Effect.gen(function*() {
+        const peer = yield* serve((_, reply) => reply.raw(401, {}, ""))
+        const client = yield* connect(peer, { authorization })
+        const reason = yield* reasonOf(client.request(request(0, "initialize")))
+        assert.strictEqual(reason._tag, "AuthorizationFailed")
+        assert.include(
+          TransportError.make(reason).message,
+          `could not authorize this client at ${peer.url}: the authorization threw an exception`
+        )
+      }))
+  }
+})
+
+describe("the authorization of a client", () => {
+  it.live("is the service of the context in which its Layer is built, unless it is an option", () =>
+    Effect.gen(function*() {
+      const peer = yield* serve(withHandshake(answerAll))
+      const [service, option] = [Person.make(), Person.make()]
+      for (const own of [undefined, option.authorization]) {
+        const transport = yield* StreamableHttpClient.make({ url: peer.url, authorization: own }).pipe(
+          Effect.provideService(ClientAuthorization.ClientAuthorization, service.authorization),
+          Effect.provide(NodeHttpClient.layerUndici)
+        )
+        yield* Effect.scoped(transport.connect)
+      }
+      assert.deepStrictEqual([service.servers, option.servers], [[peer.url], [peer.url]])
+      yield* Effect.scoped(Layer.build(Layer.provide(
+        StreamableHttpClient.layerNode({ url: peer.url }),
+        Layer.succeed(ClientAuthorization.ClientAuthorization, service.authorization)
+      )))
+    }))
+
+  it.live("is one for both transports of a client that falls back, and for all clients of one URL", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const authorization = ClientAuthorization.fromChallenge(() => Effect.sync(() => Person.bearer(`t${++runs}`)))
+      const peer = yield* serve(Person.guarded(() => "t1", withHandshake(answerAll)))
+      for (const make of [HttpFallbackClient.make, StreamableHttpClient.make, StreamableHttpClient.make]) {
+        yield* Effect.gen(function*() {
+          const transport = yield* make({ url: peer.url, authorization, standalone: false })
+          const { request: send } = yield* transport.connect
+          yield* send?.(request(0, "initialize")) ?? Effect.die("no streams")
+        }).pipe(Effect.scoped, Effect.provide(NodeHttpClient.layerUndici))
+      }
+      assert.strictEqual(runs, 1)
+      const [one, other] = yield* Effect.all([
+        authorization.of(new URL(peer.url)),
+        authorization.of(new URL("/other", peer.url))
+      ])
+      assert.strictEqual(one, yield* authorization.of(new URL(peer.url)))
+      assert.notStrictEqual(one, other)
+    }))
+})
+
+describe("a function of the challenges", () => {
+  it.live("does not run again for headers that the server has never accepted, at whatever connection", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const authorization = ClientAuthorization.fromChallenge(() => Effect.sync(() => Person.bearer(`t${++runs}`)))
+      const peer = yield* serve((_, reply) => reply.raw(401, { "www-authenticate": "Bearer" }, ""))
+      for (let connection = 0; connection < 5; connection++) {
+        const client = yield* connect(peer, { authorization })
+        assert.strictEqual((yield* reasonOf(client.request(request(0, "initialize"))))._tag, "Unauthenticated")
+      }
+      assert.strictEqual(runs, 1)
+    }))
+
+  it.live("that dies fails the request with AuthorizationFailed, and runs again for the next one", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const authorization = ClientAuthorization.fromChallenge(() =>
+        ++runs === 1 ? Effect.die(new Error("broken")) : Effect.succeed(Person.bearer("good"))
+      )
+      const peer = yield* serve(Person.guarded(() => "good", withHandshake(answerAll)))
+      const client = yield* connect(peer, { authorization, standalone: false })
+      assert.strictEqual((yield* reasonOf(client.request(request(0, "initialize"))))._tag, "AuthorizationFailed")
+      yield* client.request(request(0, "initialize"))
+      assert.strictEqual(runs, 2)
+    }))
+})
