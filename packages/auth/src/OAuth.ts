@@ -213,7 +213,8 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
     const registration = grant === undefined
       ? registrationOf(given, identity, account)
       : Registration.make({ http, store, identity: registeredBefore(identity), account })
-    const discovery = yield* Discovery.make({ http, legacyIssuer, sendsResource: resource !== false })
+    const prefers = (issuer: string): boolean => Registration.isGivenFor(identity, issuer)
+    const discovery = yield* Discovery.make({ http, prefers, legacyIssuer, sendsResource: resource !== false })
     return new ServerAccess({
       server,
       http,

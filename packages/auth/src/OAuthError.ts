@@ -65,8 +65,8 @@ const describe = (reason: OAuthErrorReason): string => {
     case "DiscoveryFailed":
       return `the metadata at ${reason.url} cannot be used: ${reason.rule}; ${reason.remedy}`
     case "AddressForbidden":
-      return `${reason.url} leads to ${reason.address}, to which no request is sent; allow the host in the options, ` +
-        "if it is yours"
+      return `${reason.url} leads to ${reason.address}, to which no request is sent; ` +
+        "if it is yours, name its origin in `allowedOrigins`"
     case "NoClient":
       return `there is no client id for ${reason.issuer}; ${reason.remedy}`
     case "RegistrationFailed":

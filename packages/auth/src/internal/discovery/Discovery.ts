@@ -3,6 +3,7 @@
  *
  * Nothing is sent to a place that a document names before the document has been checked.
  */
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type { AuthenticationChallenge } from "@effect-mcp/transport/AuthenticationChallenge"
 import * as Cache from "effect/Cache"
@@ -78,7 +79,7 @@ const issuerUrl = (
   source: URL,
   issuer: string
 ): Effect.Effect<URL, OAuthError.OAuthError> => {
-  const named = `the issuer ${JSON.stringify(issuer.slice(0, 200))}`
+  const named = `the issuer ${Excerpt.name(issuer)}`
   const fail = (problem: string) => Effect.fail(MetadataDocument.broken(source, `${named} ${problem}`, issuerRemedy))
   if (!URL.canParse(issuer)) return fail("is no URL")
   const url = new URL(issuer)

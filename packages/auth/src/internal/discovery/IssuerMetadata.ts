@@ -1,4 +1,5 @@
 /** The metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -99,9 +100,8 @@ const check = (
   }
   const metadata = decoded.success
   if (!issuers.includes(metadata.issuer)) {
-    const given = JSON.stringify(metadata.issuer.slice(0, 200))
-    const expected = JSON.stringify(issuers[0])
-    return Result.fail(MetadataDocument.broken(url, `its issuer is ${given}, and not ${expected} (RFC 8414)`, remedy))
+    const rule = `its issuer is ${Excerpt.name(metadata.issuer)}, and not ${Excerpt.name(issuers[0] ?? "")} (RFC 8414)`
+    return Result.fail(MetadataDocument.broken(url, rule, remedy))
   }
   const fault = endpointsFault(http, server, metadata)
   if (fault !== undefined) return Result.fail(MetadataDocument.broken(url, fault, remedy))

@@ -1,4 +1,5 @@
 /** The metadata of a protected resource (RFC 9728). */
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -34,7 +35,8 @@ export const places = (server: URL): ReadonlyArray<URL> => {
   return pathname.endsWith("/") ? [exact, at(pathname.slice(0, -1)), at("")] : [exact, at("")]
 }
 
-const withoutSlash = (path: string): string => path.replace(/\/+$/, "")
+/** A resource of a document has up to 64 KiB: an expression for its last slashes would take quadratic time. */
+const withoutSlash = (path: string): string => path.endsWith("/") ? path.slice(0, -1) : path
 
 /**
  * Returns whether the resource of the metadata is the server, or the part of it that contains its path (AUT-07). RFC
@@ -64,7 +66,7 @@ export const check = (
   if (!fits(server, resource)) {
     return Result.fail(MetadataDocument.broken(
       url,
-      `its resource ${JSON.stringify(resource.slice(0, 200))} is not ${server.origin}${server.pathname}`,
+      `its resource ${Excerpt.name(resource)} is not ${server.origin}${server.pathname}`,
       "connect to the URL that the metadata names, or let the operator correct it"
     ))
   }
@@ -88,10 +90,13 @@ const named = Effect.fnUntraced(function*(
   headers: Readonly<Record<string, string>>
 ): Effect.fn.Return<Search, OAuthError.OAuthError> {
   if (!URL.canParse(text)) {
-    const rule = `the challenge names ${JSON.stringify(text.slice(0, 200))} as its metadata, which is no URL`
+    const rule = `the challenge names ${Excerpt.name(text)} as its metadata, which is no URL`
     return yield* MetadataDocument.broken(server, rule, remedy)
   }
   const url = new URL(text)
+  if (url.username !== "" || url.password !== "") {
+    return yield* MetadataDocument.broken(url, "the URL in the challenge has credentials", remedy)
+  }
   // The revision of the session is of interest only to the server itself.
   const outcome = yield* MetadataDocument.request(http, server, url, url.origin === server.origin ? headers : {})
   if (outcome._tag === "Broken") return yield* outcome.error

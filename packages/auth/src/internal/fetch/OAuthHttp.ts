@@ -4,7 +4,6 @@
  * Each is bounded in time and size, is never redirected, and goes only to an address that the policy allows. Bodies and
  * headers have secrets, so no span shows a request, and no error has one.
  */
-import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
@@ -72,9 +71,6 @@ export interface Options {
 const defaultTimeout: Duration.Input = "10 seconds"
 const defaultMaxBodyBytes = 64 * 1024
 
-/** The most characters of a text of the server or of the platform in an error. */
-const shownCharacters = 200
-
 const forbidden = (url: URL, address: string): OAuthError.OAuthError =>
   OAuthError.make({ _tag: "AddressForbidden", url: shown(url), address })
 
@@ -95,6 +91,10 @@ const explain = (url: URL) => (error: unknown): OAuthError.OAuthError => {
 
 /** Browsers show a redirect that is not followed as the status 0. */
 const isRedirect = (status: number): boolean => status === 0 || (status >= 300 && status < 400)
+
+/** Returns the place of a redirect, without its query, which may have secrets. */
+const locationOf = (location: string | undefined, url: URL): string =>
+  location !== undefined && URL.canParse(location, url.href) ? shown(new URL(location, url)) : "no URL"
 
 /** Reads the body up to the limit. */
 const textOf = (
@@ -153,10 +153,9 @@ const makeWith = (options: Options, clientOf: ClientOf): OAuthHttp => {
     const response = yield* Effect.mapError(HttpClient.withScope(client).execute(requestOf(request)), explain(url))
     const { headers, status } = response
     if (isRedirect(status)) {
-      const location = JSON.stringify(Excerpt.of(headers["location"] ?? "", shownCharacters))
       return yield* new UnusableResponse({
         url: shown(url),
-        problem: `the response redirects to ${location}, and redirects are not followed`
+        problem: `the response redirects to ${locationOf(headers["location"], url)}, and redirects are not followed`
       })
     }
     return { status, headers, text: yield* textOf(response, url, maxBodyBytes) }

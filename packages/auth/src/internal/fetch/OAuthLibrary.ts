@@ -4,6 +4,7 @@
  * It compares issuers and resources as parsed URLs, and the specification compares them as strings. Discovery has
  * compared them before, so its functions of discovery are not used.
  */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as oauth from "oauth4webapi"
@@ -71,7 +72,12 @@ const webResponse = ({ headers, status, text }: OAuthResponse): Response => {
 const unusable = ({ problem, url }: UnusableResponse): OAuthError.OAuthError =>
   OAuthError.make({ _tag: "Unavailable", url, problem })
 
-const fetchOver = (http: OAuthHttp, server: URL): RequestOptions[typeof oauth.customFetch] => async (url, options) => {
+const fetchOver = (
+  http: OAuthHttp,
+  server: URL,
+  context: Context.Context<never>
+): RequestOptions[typeof oauth.customFetch] =>
+async (url, options) => {
   const target = new URL(url)
   const { body, headers, method, signal } = options
   const sent = http.send(server, {
@@ -87,7 +93,7 @@ const fetchOver = (http: OAuthHttp, server: URL): RequestOptions[typeof oauth.cu
     }),
     Effect.result
   )
-  const result = await Effect.runPromise(sent, signal === undefined ? {} : { signal })
+  const result = await Effect.runPromiseWith(context)(sent, signal === undefined ? {} : { signal })
   // The library passes the exception on, and `call` returns it as the error.
   if (Result.isFailure(result)) throw result.failure
   return webResponse(result.success)
@@ -126,13 +132,11 @@ export const call = <A>(
   request: Call,
   run: (library: Library, options: RequestOptions) => Promise<A>
 ): Effect.Effect<A, OAuthError.OAuthError> =>
-  Effect.flatMap(load, (library) =>
-    Effect.tryPromise({
-      try: (signal) =>
-        run(library, {
-          [library.customFetch]: fetchOver(http, request.server),
-          [library.allowInsecureRequests]: true,
-          signal
-        }),
+  Effect.gen(function*() {
+    const library = yield* load
+    const fetch = fetchOver(http, request.server, yield* Effect.context())
+    return yield* Effect.tryPromise({
+      try: (signal) => run(library, { [library.customFetch]: fetch, [library.allowInsecureRequests]: true, signal }),
       catch: explain(library, request)
-    }))
+    })
+  })

@@ -1,4 +1,5 @@
 /** The authentication of a client at the token endpoint, chosen from the metadata of the authorization server. */
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { ClientAuth, CryptoKey } from "oauth4webapi"
@@ -70,6 +71,6 @@ export const make = Effect.fnUntraced(function*(
     const value = Redacted.value(secret)
     return method === "client_secret_basic" ? library.ClientSecretBasic(value) : library.ClientSecretPost(value)
   }
-  const supported = supportedBy(target).slice(0, 10).map((one) => JSON.stringify(one.slice(0, 50))).join(", ")
+  const supported = supportedBy(target).slice(0, 10).map(Excerpt.name).join(", ")
   return yield* noClient(issuer, `its token endpoint supports only ${supported}; give such a credential`)
 })

@@ -79,6 +79,10 @@ const isExpired = ({ secretExpiresAt }: StoredRegistration, now: number): boolea
 const givenFor = ({ preRegistered = [] }: ClientIdentity, issuer: string): PreRegistered | undefined =>
   preRegistered.find((given) => given.issuer === issuer) ?? preRegistered.find((given) => given.issuer === undefined)
 
+/** Returns whether the program gives a client for an issuer. Of several issuers, such a one is used. */
+export const isGivenFor = ({ preRegistered = [] }: ClientIdentity, issuer: string): boolean =>
+  preRegistered.some((given) => given.issuer === issuer)
+
 const credentialOf = ({ authMethod, clientSecret }: StoredRegistration): Credential => ({
   secret: clientSecret,
   method: ClientAuthentication.isMethod(authMethod) ? authMethod : undefined

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as OAuthError from "../../OAuthError.ts"
 import type * as TokenStore from "../../TokenStore.ts"
+import * as ContainedStore from "../tokens/ContainedStore.ts"
 import * as StoredRegistration from "../tokens/StoredRegistration.ts"
 
 /** The registration and the version of its entry. */
@@ -33,7 +34,8 @@ const onConflict = <A>(value: A) => (error: TokenStore.TokenStoreError): Effect.
   error.reason._tag === "Conflict" ? Effect.succeed(value) : Effect.fail(failed(error))
 
 /** Creates the registrations of an account. */
-export const make = (store: TokenStore.TokenStore["Service"], account: string): StoredRegistrations => {
+export const make = (given: TokenStore.TokenStore["Service"], account: string): StoredRegistrations => {
+  const store = ContainedStore.of(given)
   const keyOf = (issuer: string): TokenStore.Key => ({ _tag: "Registration", issuer, account })
   return {
     read: Effect.fnUntraced(function*(issuer): Effect.fn.Return<Read | undefined, OAuthError.OAuthError> {

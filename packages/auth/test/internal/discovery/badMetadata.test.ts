@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { issuerMetadata, oauthAt, reasonOf, resourceAt, start } from "../../support/discovery.ts"
+import { challengeOf, issuerMetadata, oauthAt, reasonOf, resourceAt, start } from "../../support/discovery.ts"
 import type { Route } from "../../support/metadataServer.ts"
 
 const json = { "content-type": "application/json" }
@@ -67,6 +67,34 @@ describe("metadata of a protected resource that cannot be used is DiscoveryFaile
       name([issuer.origin], { resource: server.href.replace("http://localhost", "HTTP://LOCALHOST") })
       const target = yield* discovery.discover({ server })
       assert.match(target.resource, /^HTTP:\/\/LOCALHOST/)
+    }))
+
+  it.live("[AUT-06] URLs in a challenge that are no place of metadata", () =>
+    Effect.gen(function*() {
+      const { discovery, resource, server } = yield* start()
+      const urls = ["metadata", "javascript:alert(1)", `http://a:b@localhost:${resource.port}/metadata`]
+      for (const url of urls) {
+        const challenge = challengeOf({ resource_metadata: url })
+        const { _tag } = yield* reasonOf(discovery.discover({ server, challenge }))
+        assert.include(["AddressForbidden", "DiscoveryFailed"], _tag, url)
+      }
+      assert.lengthOf(resource.requests, 0)
+    }))
+
+  it.live("errors show the words of a document escaped and cut, and no query of a redirect", () =>
+    Effect.gen(function*() {
+      const { discovery, name, resource, server } = yield* start()
+      name(["https://issuer.example"], { resource: `\u001b[31m\u202e${"x".repeat(50_000)}` })
+      const resourceError = yield* Effect.flip(discovery.discover({ server }))
+      assert.isBelow(resourceError.message.length, 600)
+      assert.notMatch(resourceError.message, /[\u001b\u202e]/)
+      name([`https://issuer.example/${"/".repeat(60_000)}?\u202e`])
+      assert.isBelow((yield* Effect.flip(discovery.discover({ server }))).message.length, 600)
+      resource.routes.set(
+        `${resourceAt}/mcp`,
+        (response) => response.writeHead(302, { location: "/other?token=secret" }).end()
+      )
+      assert.notInclude((yield* Effect.flip(discovery.discover({ server }))).message, "secret")
     }))
 
   it.live("issuers that are no URL of an authorization server", () =>

@@ -299,6 +299,15 @@ describe("a client that the issuer rejects", () => {
 })
 
 describe("a token store that fails", () => {
+  it.live("by an exception is StoreFailed, and nothing is registered", () =>
+    Effect.gen(function*() {
+      const started = yield* start()
+      const store = { ...started.store, read: () => Effect.die(new Error("broken")) }
+      const effect = make({ ...started, store }).clientFor(targetOf(started.server.origin), loopback)
+      assert.strictEqual((yield* reasonOf(effect))._tag, "StoreFailed")
+      assert.lengthOf(started.bodies, 0)
+    }))
+
   it.live("an entry that cannot be read is StoreFailed, nothing is registered, and the entry stays", () =>
     Effect.gen(function*() {
       const started = yield* start()
