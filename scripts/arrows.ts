@@ -86,7 +86,9 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/reactivity/*": "packages/tasks/src/NodeSqlite.ts",
   "effect/http/*": [
     "packages/transport/src/*",
+    "packages/auth/src/ResourceServer.ts",
     "packages/auth/src/internal/fetch/*",
+    "packages/auth/src/internal/resource/*",
     "packages/server/src/McpHttpApi.ts",
     "packages/server/src/McpRpcGroup.ts",
     "packages/server/src/internal/httpApi/*"

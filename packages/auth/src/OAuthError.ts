@@ -13,6 +13,7 @@ import type { TokenStoreError } from "./TokenStore.ts"
  * - `AddressForbidden`: the URL leads to a private, link-local or similar address. Nothing was sent.
  * - `NoClient`: the program has no client id at the issuer, and none can be registered.
  * - `RegistrationFailed`: the issuer has rejected the registration.
+ * - `NoSubjectToken`: a server has no token of its client that it can exchange.
  * - `Denied`: the authorization server has answered the person's visit with an error, such as `access_denied`.
  * - `MixedUp`: the answer to the person's visit is not from the issuer that was asked (RFC 9207). Its code and its
  *   error are not used.
@@ -31,6 +32,7 @@ export type OAuthErrorReason =
   | { readonly _tag: "AddressForbidden"; readonly url: string; readonly address: string }
   | { readonly _tag: "NoClient"; readonly issuer: string; readonly remedy: string }
   | { readonly _tag: "RegistrationFailed"; readonly issuer: string; readonly status: number; readonly problem: string }
+  | { readonly _tag: "NoSubjectToken"; readonly problem: string }
   | { readonly _tag: "Denied"; readonly issuer: string; readonly error: string; readonly description?: string }
   | { readonly _tag: "MixedUp"; readonly issuer: string; readonly problem: string }
   | {
@@ -72,6 +74,8 @@ const describe = (reason: OAuthErrorReason): string => {
     case "RegistrationFailed":
       return `${reason.issuer} rejected the registration with status ${reason.status}: ${said(reason.problem)}; ` +
         "register a client there, and give its id"
+    case "NoSubjectToken":
+      return `there is no token to exchange: ${reason.problem}`
     case "Denied":
       return `${reason.issuer} denied the authorization: ${described(reason.error, reason.description)}`
     case "MixedUp":

@@ -1,0 +1,108 @@
+/** One exchange of a token (RFC 8693, section 2.1). */
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type { PreRegistered } from "../../ClientIdentity.ts"
+import * as OAuthError from "../../OAuthError.ts"
+import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
+import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
+import * as KeySetSource from "./KeySetSource.ts"
+import * as Scopes from "./Scopes.ts"
+import * as ServerCredential from "./ServerCredential.ts"
+
+const grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
+
+const accessToken = "urn:ietf:params:oauth:token-type:access_token"
+
+/** The issuer that exchanges tokens. */
+export interface Exchanger {
+  readonly issuer: string
+  readonly client: PreRegistered
+  /** The endpoint; `undefined` for that of the metadata. */
+  readonly tokenEndpoint: string | undefined
+}
+
+/** The API that the new token is for. */
+export interface ExchangeTarget {
+  readonly resource?: string | undefined
+  readonly audience?: string | undefined
+  readonly scopes?: ReadonlyArray<string> | undefined
+}
+
+/** The token that the issuer has given. */
+export interface GrantedToken {
+  readonly token: Redacted.Redacted<string>
+  readonly authorization: Redacted.Redacted<string>
+  readonly scopes: ReadonlyArray<string> | undefined
+  readonly expiresAt: number | undefined
+}
+
+const parametersOf = (subject: Redacted.Redacted<string>, { audience, resource, scopes }: ExchangeTarget) => {
+  const parameters = new URLSearchParams({
+    subject_token: Redacted.value(subject),
+    subject_token_type: accessToken,
+    requested_token_type: accessToken
+  })
+  if (resource !== undefined) parameters.set("resource", resource)
+  if (audience !== undefined) parameters.set("audience", audience)
+  if (scopes !== undefined && scopes.length > 0) parameters.set("scope", scopes.join(" "))
+  return parameters
+}
+
+/** Makes the function that exchanges a token. */
+export const make = (exchanger: Exchanger, http: OAuthHttp, clock: Clock.Clock) => {
+  const { client, issuer } = exchanger
+  let endpoint = exchanger.tokenEndpoint
+
+  const endpointOf = Effect.fnUntraced(function*() {
+    const { metadata, url } = yield* KeySetSource.metadataOf(http, issuer)
+    if (metadata.token_endpoint !== undefined) return metadata.token_endpoint
+    return yield* Effect.fail(OAuthError.make({
+      _tag: "DiscoveryFailed",
+      url: url.href,
+      rule: "it has no token_endpoint",
+      remedy: "set tokenEndpoint of TokenExchange"
+    }))
+  })
+
+  return Effect.fnUntraced(function*(
+    subject: Redacted.Redacted<string>,
+    target: ExchangeTarget
+  ): Effect.fn.Return<GrantedToken, OAuthError.OAuthError> {
+    endpoint ??= yield* endpointOf()
+    const server = { issuer, token_endpoint: endpoint }
+    const registered = { client_id: client.clientId }
+    const { access_token, expires_in, scope, token_type } = yield* OAuthLibrary.call(
+      http,
+      { server: new URL(endpoint), issuer },
+      async (library, options) => {
+        const authentication = await ServerCredential.make(library, client)
+        const parameters = parametersOf(subject, target)
+        const response = await library.genericTokenEndpointRequest(
+          server,
+          registered,
+          authentication,
+          grantType,
+          parameters,
+          options
+        )
+        return library.processGenericTokenEndpointResponse(server, registered, response)
+      }
+    )
+    if (token_type !== "bearer") {
+      return yield* Effect.fail(OAuthError.make({
+        _tag: "TokenRequestFailed",
+        issuer,
+        status: 200,
+        error: "invalid_response",
+        description: "the token is no bearer token"
+      }))
+    }
+    return {
+      token: Redacted.make(access_token),
+      authorization: Redacted.make(`Bearer ${access_token}`),
+      scopes: scope === undefined ? undefined : Scopes.parse(scope),
+      expiresAt: expires_in === undefined ? undefined : clock.currentTimeMillisUnsafe() + expires_in * 1000
+    }
+  })
+}

@@ -1,0 +1,33 @@
+/** The URL of a protected resource, and the URL of its metadata (RFC 9728, sections 1.2 and 3). */
+
+/** The well-known path of the metadata of protected resources. */
+export const wellKnown = "/.well-known/oauth-protected-resource"
+
+// Texts are cut, not parsed: the URL class would add a slash, and clients compare characters (AUT-07).
+const parts = /^([a-z][a-z0-9+.-]*:\/\/[^/?#\s]+)([^?#\s]*)(\?[^#\s]*)?$/i
+
+/** Returns the reason why a text is no URL of a protected resource. */
+export const problemOf = (resource: string): string | undefined => {
+  if (!parts.test(resource) || !URL.canParse(resource)) return "is not an absolute URL without a fragment"
+  const { password, protocol, username } = new URL(resource)
+  if (username !== "" || password !== "") return "has a user or a password"
+  return protocol === "https:" || protocol === "http:" ? undefined : "begins with neither https: nor http:"
+}
+
+/** Returns the URL of the metadata of a resource. */
+export const metadataUrl = (resource: string): string => {
+  const [, origin = "", path = "", query = ""] = parts.exec(resource) ?? []
+  return `${origin}${wellKnown}${path === "/" ? "" : path}${query}`
+}
+
+/** Returns the path of the metadata of a resource, without its query. */
+export const metadataPath = (resource: string): `/${string}` => {
+  const [, , path = ""] = parts.exec(resource) ?? []
+  return `${wellKnown}${path === "/" ? "" : path}`
+}
+
+/** Returns the path of the resource whose metadata is at this path: `/` for the root. */
+export const pathOfMetadata = (path: string): string => {
+  const rest = path.slice(wellKnown.length)
+  return rest === "" ? "/" : rest
+}
