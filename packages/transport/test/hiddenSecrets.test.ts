@@ -1,6 +1,7 @@
 /** Secrets that a server repeats in its errors and on its standard error. */
 import { ClientSession } from "@effect-mcp/session"
 import type { Connection, Transport } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
 import {
   ClientAuthorization,
   HiddenSecrets,
@@ -29,6 +30,9 @@ const echoed = (given: string): string =>
 const answers: Readonly<Record<string, (echo: string, id: unknown, response: ServerResponse) => void>> = {
   challenge: (echo, _id, response) => {
     response.writeHead(401, { "www-authenticate": `Bearer realm="${echo}"` }).end(echo)
+  },
+  "challenge of 403": (echo, _id, response) => {
+    response.writeHead(403, { "www-authenticate": `Bearer realm="${echo}"` }).end(echo)
   },
   error: (echo, _id, response) => {
     response.writeHead(500, { "content-type": "text/plain" }).end(echo)
@@ -158,6 +162,41 @@ describe("a secret that a server repeats is in no error", () => {
       assertHidden(yield* shownBy(HttpSseClient.layerNode({ url: url("error"), headers })))
       assertHidden(yield* shownBy(WebSocketClient.layerNode({ url: url("socket"), headers })))
     }).pipe(Effect.scoped))
+
+  const repeating = (text: string) =>
+    TransportError.make({
+      _tag: "AuthorizationFailed",
+      target: "x",
+      problem: text,
+      cause: new Error(text)
+    })
+  const failures: Readonly<Record<string, (text: string) => TransportError.TransportError>> = {
+    "fails": repeating,
+    "waits for a person in vain": (text) =>
+      TransportError.make({
+        _tag: "AuthorizationRequired",
+        target: "x",
+        since: 0,
+        authorized: Effect.fail(repeating(text))
+      })
+  }
+  for (const [name, failure] of Object.entries(failures)) {
+    it.live(`of an authorization that ${name}`, () =>
+      Effect.gen(function*() {
+        const authorization: ClientAuthorization.ClientAuthorization["Service"] = {
+          of: () =>
+            Effect.succeed({
+              headers: () => Effect.succeed(headers),
+              rejected: ({ header }) => Effect.fail(failure(header("www-authenticate") ?? ""))
+            })
+        }
+        const shown = yield* shownBy(
+          StreamableHttpClient.layerNode({ url: (yield* echo).url("challenge"), authorization })
+        )
+        assert.include(shown, "could not authorize this client")
+        assertHidden(shown)
+      }).pipe(Effect.scoped))
+  }
 
   it.live("of headers that identify by their names, although they are not redacted", () =>
     Effect.gen(function*() {
