@@ -137,4 +137,6 @@ const extensionIds: Readonly<Record<Grant["_tag"], string>> = {
  *
  * @category getters
  */
-export const extensions = (grant: Grant): Readonly<Record<string, object>> => ({ [extensionIds[grant._tag]]: {} })
+export const extensions = (grant: Grant): Readonly<Record<string, Readonly<Record<string, unknown>>>> => ({
+  [extensionIds[grant._tag]]: {}
+})

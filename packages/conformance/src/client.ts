@@ -7,6 +7,7 @@ import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClien
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Authorization from "./client/authorization.ts"
 import * as Scenarios from "./client/scenarios.ts"
 import * as Session from "./client/session.ts"
 
@@ -23,9 +24,14 @@ if (revision === undefined) {
   throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION must be one of ${Revision.supported.join(", ")}: ${requested}`)
 }
 
+const authorization = Authorization.of(scenario, context)
+
 NodeRuntime.runMain(
   Effect.provide(
     Scenarios.named(scenario, context),
-    Layer.provide(Session.layer(revision), StreamableHttpClient.layerNode({ url }))
+    Session.layer(revision, authorization.extensions).pipe(
+      Layer.provide(StreamableHttpClient.layerNode({ url })),
+      Layer.provide(authorization.layer)
+    )
   )
 )

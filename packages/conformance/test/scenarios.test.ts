@@ -104,9 +104,16 @@ describe("a client scenario", () => {
       assert.include(message, "the tool test_reconnection failed")
     }))
 
+  it.effect("of authorization uses the tool of the suite's servers, again after the servers may have changed", () =>
+    Effect.gen(function*() {
+      const received: Array<unknown> = []
+      yield* play("auth/metadata-default", received, ["test-tool"])
+      assert.deepStrictEqual(received, ["tools/list", ["test-tool", {}], ["test-tool", {}]])
+    }))
+
   it.effect("must have a known name", () =>
     Effect.gen(function*() {
-      const { message } = yield* Effect.flip(play("auth/metadata-default"))
-      assert.include(message, "\"auth/metadata-default\" is not one of the scenarios initialize, ")
+      const { message } = yield* Effect.flip(play("no-such-scenario"))
+      assert.include(message, "\"no-such-scenario\" is not one of the scenarios initialize, ")
     }))
 })

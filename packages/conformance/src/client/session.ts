@@ -27,10 +27,12 @@ const handlers = {
 
 /** Creates a session that requests a revision, and accepts older ones from the server. */
 export const layer = (
-  requested: Revision.Revision
+  requested: Revision.Revision,
+  extensions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {}
 ): Layer.Layer<ClientSession.ClientSession, HandshakeError.HandshakeError, Transport> =>
   ClientSession.layer({
     info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" },
     revisions: Revisions.upTo(requested),
-    handlers
+    handlers,
+    capabilities: { extensions }
   })

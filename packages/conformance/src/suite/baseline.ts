@@ -22,5 +22,12 @@ export const expectedFailures: ReadonlyArray<ExpectedFailure> = [
     scenario: "tasks-status-notifications",
     check: "none",
     reason: "the suite skips it always; taskExtension.test.ts of tasks tests notifications of tasks"
-  }
+  },
+  ...["client-registration", "authorization-request", "token-request"].map((check): ExpectedFailure => ({
+    side: "client",
+    scenario: "auth/2025-03-26-oauth-metadata-backcompat",
+    check,
+    release: "0.1.16",
+    reason: "the metadata of the suite's server names another issuer, which breaks RFC 8414; the newer release passes"
+  }))
 ]

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { readChecks, readClientOutput } from "./check.ts"
 import * as Program from "./program.ts"
-import { type Release, releases } from "./release.ts"
+import { final, type Release, releases } from "./release.ts"
 import { revisions, type Scenario } from "./scenario.ts"
 import type { Outcome } from "./verdict.ts"
 
@@ -78,7 +78,7 @@ const runServer = (output: string, tested: string) =>
 /** Runs a client process for each scenario. The suite judges its exit as well. */
 const runClient = (output: string, tested: string) =>
   Effect.fnUntraced(function*(scenario: Scenario) {
-    const { name, release, revision } = scenario
+    const { isExtension, name, release, revision } = scenario
     const folder = path.join(folderOf(output, scenario), "client")
     const { exitCode, output: text } = yield* Program.run(
       [
@@ -91,7 +91,9 @@ const runClient = (output: string, tested: string) =>
         "--spec-version",
         revision,
         "-o",
-        folder
+        folder,
+        // Extensions belong to no revision. The older release knows no such option, and needs none.
+        ...(isExtension && release !== final ? ["--force"] : [])
       ],
       // The older release does not pass the revision to the client.
       { MCP_CONFORMANCE_PROTOCOL_VERSION: revision }

@@ -21,22 +21,22 @@ export interface Scenario {
 /** The revisions that the suite has scenarios for, newest first. */
 export const revisions: ReadonlyArray<Revision.Revision> = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"]
 
-/** Returns whether a scenario needs authorization, which the library does not support yet. */
-const needsAuthorization = (name: string): boolean => name.startsWith("auth/")
+/** The extensions that are supported: tasks, and those of authorization. */
+const isSupportedExtension = (name: string): boolean => name.startsWith("tasks-") || name.startsWith("auth/")
 
-/** The revision in which the tasks extension is tested. Other extensions are not supported. */
-const revisionOfTasks: Revision.Revision = "2026-07-28"
+/** The newest revision of a release, in which it tests extensions and drafts. */
+const newestOf = ({ version }: Release): Revision.Revision => version.startsWith("0.1.") ? "2025-11-25" : "2026-07-28"
 
 /** Returns the revisions in which a scenario runs. */
-const revisionsOf = (name: string, at: ReadonlyArray<string>): ReadonlyArray<Revision.Revision> =>
-  at.includes("extension")
-    ? name.startsWith("tasks-") ? [revisionOfTasks] : []
-    : revisions.filter((revision) => at.includes(revision))
+const revisionsOf = (name: string, at: ReadonlyArray<string>, release: Release): ReadonlyArray<Revision.Revision> => {
+  if (at.includes("extension")) return isSupportedExtension(name) ? [newestOf(release)] : []
+  return at.includes("draft") ? [newestOf(release)] : revisions.filter((revision) => at.includes(revision))
+}
 
 /** The headings of the suite's list. Scenarios under other headings test neither side. */
 const sides: ReadonlyMap<string, Side> = new Map([["Server scenarios", "server"], ["Client scenarios", "client"]])
 
-/** Returns all scenarios of a release, at all revisions, except those that need authorization. */
+/** Returns all scenarios of a release, at all revisions. */
 export const scenarios = (release: Release): ReadonlyArray<Scenario> => {
   const listing = execFileSync(process.execPath, [release.program, "list"], { encoding: "utf8" })
   const listed = Array.from(listing.matchAll(/^(\w[^(\n]*) \(.*\n((?: {2}- .*\n?)*)/gm)).flatMap(
@@ -51,8 +51,8 @@ export const scenarios = (release: Release): ReadonlyArray<Scenario> => {
   if (listed.length === 0) {
     throw new Error(`the suite ${release.version} lists no scenarios:\n${listing}`)
   }
-  return listed.filter(({ name }) => !needsAuthorization(name)).flatMap(({ at, name, side }) =>
-    revisionsOf(name, at).map((revision) => ({
+  return listed.flatMap(({ at, name, side }) =>
+    revisionsOf(name, at, release).map((revision) => ({
       side,
       name,
       release,

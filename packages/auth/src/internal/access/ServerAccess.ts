@@ -129,14 +129,17 @@ export class ServerAccess implements ServerAuthorization {
       const hasNewNonce = this.#nonces.set(url.origin, header("dpop-nonce"))
       if (hasNewNonce && withError(challenges, "use_dpop_nonce") !== undefined) return Effect.succeed("Again" as const)
       const sent = this.#headers.tokensOf(request.sentWith)
-      if (status === 401) return this.#failing(this.#serialized(this.#unauthorized(sent, challengeIn(challenges))))
+      const operation = request.operation ?? request.method
+      if (status === 401) {
+        return this.#failing(this.#serialized(this.#unauthorized(sent, challengeIn(challenges), operation)))
+      }
       // The server has accepted the token.
       this.#unproven = undefined
       const challenge = withError(challenges, "insufficient_scope")
       const wanted = ScopeSelection.parse(challenge?.parameters["scope"] ?? "")
       return challenge === undefined || wanted.length === 0
         ? Effect.succeed("Final" as const)
-        : this.#failing(this.#serialized(this.#insufficient(sent, challenge, request.operation ?? request.method)))
+        : this.#failing(this.#serialized(this.#insufficient(sent, challenge, operation)))
     })
 
   readonly responded = (request: OutgoingRequest, header: (name: string) => string | undefined): void => {
@@ -289,7 +292,8 @@ export class ServerAccess implements ServerAuthorization {
   /** Handles 401. */
   #unauthorized(
     sent: StoredTokens | undefined,
-    challenge: Challenge | undefined
+    challenge: Challenge | undefined,
+    operation: string
   ): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
     return Effect.gen({ self: this }, function*() {
       if (this.#failure !== undefined) return yield* this.#failure
@@ -310,7 +314,7 @@ export class ServerAccess implements ServerAuthorization {
       }
       const target = yield* Effect.fromResult(discovered)
       const isProven = this.#settings.isProven || challenge?.scheme.toLowerCase() === "dpop"
-      return yield* this.#authorize({ target, scopes: this.#select(target, challenge), isProven })
+      return yield* this.#authorize({ target, scopes: this.#select(target, challenge), isProven }, operation)
     })
   }
 
@@ -352,7 +356,7 @@ export class ServerAccess implements ServerAuthorization {
       if (this.#pending !== undefined) return yield* this.#pending.required
       const current = yield* this.#credentials?.current ?? Effect.undefined
       if (current !== undefined && !sameToken(current, sent)) return "Again" as const
-      if (!this.#stepUps.add(operation, yield* Clock.currentTimeMillis)) {
+      if (!this.#stepUps.permits(operation, yield* Clock.currentTimeMillis)) {
         return yield* OAuthError.make({
           _tag: "StepUpLimit",
           server: this.#server,
@@ -363,14 +367,18 @@ export class ServerAccess implements ServerAuthorization {
       const target = yield* this.#discover(challenge, false)
       this.#scopes = ScopeSelection.union(this.#scopes, current?.scopes)
       const isProven = current?.tokenType === "DPoP" || this.#settings.isProven
-      return yield* this.#authorize({ target, scopes: this.#select(target, challenge), isProven })
+      return yield* this.#authorize({ target, scopes: this.#select(target, challenge), isProven }, operation)
     })
   }
 
   /** Requests the grant of the program, or begins to sign a person in. */
-  #authorize(reason: Reason): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
+  #authorize(
+    reason: Reason,
+    operation: string
+  ): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
     return Effect.gen({ self: this }, function*() {
       this.#scopes = reason.scopes
+      this.#stepUps.add(operation, yield* Clock.currentTimeMillis)
       if (this.#settings.grant !== undefined) {
         yield* this.#request(reason)
         return "Again" as const

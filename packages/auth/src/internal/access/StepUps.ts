@@ -1,7 +1,7 @@
-/** The authorizations with more scopes that operations have caused (AUT-40). */
+/** The authorizations that operations have caused (AUT-40). */
 import { LeastRecentlyUsed } from "@effect-mcp/session/internal"
 
-/** The most authorizations for one operation, without a person's act between them. */
+/** The most authorizations for one operation, the first sign-in included, without `login` between them. */
 export const limit = 3
 
 /** The operations that are remembered. */
@@ -19,13 +19,19 @@ interface Count {
 export class StepUps {
   #counts = LeastRecentlyUsed.make<Count>({ size: maxOperations, weight: maxOperations })
 
-  /** Counts an authorization. Returns `false` if the operation has caused too many. */
-  add(operation: string, now: number): boolean {
+  /** Counts an authorization. */
+  add(operation: string, now: number): void {
+    this.#counts.set(operation, { number: this.#of(operation, now) + 1, last: now }, 1)
+  }
+
+  /** Returns whether the operation may cause another one. */
+  permits(operation: string, now: number): boolean {
+    return this.#of(operation, now) < limit
+  }
+
+  #of(operation: string, now: number): number {
     const known = this.#counts.get(operation)
-    const number = known === undefined || now - known.last > memoryMillis ? 0 : known.number
-    if (number >= limit) return false
-    this.#counts.set(operation, { number: number + 1, last: now }, 1)
-    return true
+    return known === undefined || now - known.last > memoryMillis ? 0 : known.number
   }
 
   /** Forgets all counts, because a person has acted. */

@@ -1,6 +1,7 @@
 /** The authentication of a client at the token endpoint, chosen from the metadata of the authorization server. */
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
+import * as Base64 from "effect/encoding/Base64"
 import * as Redacted from "effect/Redacted"
 import type { ClientAuth, CryptoKey } from "oauth4webapi"
 import type { Credential, PrivateKey } from "../../ClientIdentity.ts"
@@ -53,6 +54,18 @@ const importKey = (issuer: string, privateKey: PrivateKey): Effect.Effect<Crypto
     }
   })
 
+/** Encodes a text as a form does (RFC 6749, 2.3.1). */
+const formEncoded = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1)
+
+/**
+ * Authenticates by the header. The function of the library also encodes `-`, `.` and `_`, which servers that do not
+ * decode the id and the secret reject.
+ */
+const basic = (secret: string): ClientAuth => (_server, client, _body, headers) => {
+  const credentials = Base64.encode(`${formEncoded(client.client_id)}:${formEncoded(secret)}`)
+  headers.set("authorization", `Basic ${credentials}`)
+}
+
 /** Returns the function by which `oauth4webapi` authenticates requests to the token endpoint. */
 export const make = Effect.fnUntraced(function*(
   target: Target,
@@ -69,7 +82,7 @@ export const make = Effect.fnUntraced(function*(
   }
   if (method !== undefined && secret !== undefined) {
     const value = Redacted.value(secret)
-    return method === "client_secret_basic" ? library.ClientSecretBasic(value) : library.ClientSecretPost(value)
+    return method === "client_secret_basic" ? basic(value) : library.ClientSecretPost(value)
   }
   const supported = supportedBy(target).slice(0, 10).map(Excerpt.name).join(", ")
   return yield* noClient(issuer, `its token endpoint supports only ${supported}; give such a credential`)
