@@ -10,9 +10,11 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Headers from "effect/http/Headers"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
@@ -212,6 +214,7 @@ export class ResourceServer extends Context.Service<ResourceServer, {
  * - A request without a token is rejected with 401, and a challenge with `resource_metadata` and `scope`.
  * - A token that is not accepted is rejected with 401 and `invalid_token`. Malformed credentials are rejected with 400.
  * - If the issuer cannot be reached, requests with unknown tokens are rejected with 503.
+ * - Spans and logs of a backend to which the Layer is provided show neither proofs nor tokens in queries.
  *
  * The id of a principal is made of issuer and subject. Handlers have the principal of their request, and never its
  * token (AUT-43): use `TokenExchange` for other APIs.
@@ -269,6 +272,9 @@ export const layer = <R = never>(
       maxAgeSeconds: Math.floor(Duration.toMillis(options.metadataMaxAge ?? "1 hour") / 1000)
     }
     return Context.make(Authentication, authentication).pipe(
+      // For the spans and logs of the backend: some clients send tokens where they do not belong.
+      Context.add(Headers.CurrentRedactedNames, [...yield* Headers.CurrentRedactedNames, "dpop"]),
+      Context.add(UrlParams.CurrentRedactedNames, [...yield* UrlParams.CurrentRedactedNames, "access_token"]),
       Context.add(ResourceServer, {
         metadataPaths: MetadataRoutes.pathsOf(typeof options.resource === "string" ? options.resource : undefined),
         metadata: (request) => MetadataRoutes.respond(metadata, request)

@@ -2,6 +2,7 @@
 import { Principal } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
 import { connect } from "../support/constantTokenClient.ts"
 import * as Issuer from "../support/issuer.ts"
@@ -73,10 +74,37 @@ describe("the principal of a token", () => {
       const server = yield* serve({ resource, issuers: [issuer.url] })
       const token = yield* issuer.sign({ aud: resource })
       const overSocket = server.url.replace("http:", "ws:").replace("/mcp", "/socket")
-      for (const url of [server.url, overSocket]) yield* (yield* connect(url, token)).callTool("any")
-      assert.strictEqual(server.principals.length, 2)
+      const others = ["/stateless", "/sse"].map((path) => server.url.replace("/mcp", path))
+      for (const url of [server.url, overSocket, ...others]) yield* (yield* connect(url, token)).callTool("any")
+      assert.strictEqual(server.principals.length, 4)
       // No service of HTTP is in the context of a handler.
       assert.deepStrictEqual(server.found, [])
       assert.notInclude(inspect(server.principals, { depth: null, showHidden: true }), token)
     }), 15_000)
+
+  it.live("[AUT-33] is in no span of the server, wherever a client puts it", () =>
+    Effect.gen(function*() {
+      const spans: Array<Tracer.Span> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      const issuer = yield* Issuer.start
+      const server = yield* serve({ resource, issuers: [issuer.url] }, { tracer })
+      const token = yield* issuer.sign({ aud: resource })
+      assert.strictEqual((yield* send(server, [], { path: `/mcp?access_token=${token}` })).status, 400)
+      assert.strictEqual((yield* sendToken(server, token)).status, 200)
+      assert.strictEqual((yield* sendToken(server, `${token}x`)).status, 401)
+      const shown = inspect(
+        spans.map(({ attributes, name, status }) => ({ attributes, name, status })),
+        {
+          depth: 6
+        }
+      )
+      assert.include(shown, "/mcp")
+      assert.notInclude(shown, token)
+    }))
 })

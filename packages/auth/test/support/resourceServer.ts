@@ -2,7 +2,7 @@
 import { ResourceServer } from "@effect-mcp/auth"
 import { Content } from "@effect-mcp/protocol"
 import { type Handlers, type Principal, RequestContext, SessionHost } from "@effect-mcp/session"
-import { StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import { HttpSseServer, StatelessHttpServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -13,6 +13,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
 import * as http from "node:http"
 
 export const resource = "https://notes.example/mcp"
@@ -29,6 +30,8 @@ export interface ProtectedServer {
 export interface Settings {
   /** Runs in each call of a tool, as the body of the handler. */
   readonly onCall?: (principal: Principal.Principal | undefined) => Effect.Effect<string>
+  /** The tracer of the whole server. */
+  readonly tracer?: Tracer.Tracer
   /** The clock of the resource server. */
   readonly clock?: Clock.Clock
 }
@@ -52,10 +55,13 @@ export const serve = Effect.fnUntraced(function*(
         return { content: [Content.text(text)] }
       })
   }
-  const host = SessionHost.layer(handlers, { info: { name: "notes", version: "1.0.0" } })
+  const info = { name: "notes", version: "1.0.0" }
+  const host = SessionHost.layer(handlers, { info })
   const routes = Layer.mergeAll(
     StreamableHttpServer.layer(),
     WebSocketServer.layer({ path: "/socket" }),
+    HttpSseServer.layer(),
+    StatelessHttpServer.layer(handlers, { path: "/stateless", info }),
     ResourceServer.routes
   )
   const context = yield* Layer.build(
@@ -68,6 +74,7 @@ export const serve = Effect.fnUntraced(function*(
         })
       ),
       Layer.provide(host),
+      Layer.provide(settings.tracer === undefined ? Layer.empty : Layer.succeed(Tracer.Tracer, settings.tracer)),
       Layer.provide(
         settings.clock === undefined
           ? ResourceServer.layer(options)
