@@ -6,7 +6,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
-import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import * as Lease from "./internal/keys/Lease.ts"
 import * as EntryRecord from "./internal/store/EntryRecord.ts"
@@ -53,17 +52,19 @@ export const make: Effect.Effect<TokenStore["Service"], never, KeyValueStore.Key
     // A file whose write is interrupted is lost.
     const changing = <A, E>(effect: Effect.Effect<A, E>) => Effect.uninterruptible(one(effect))
 
-    const recordOf = (operation: Operation, name: string) =>
-      Effect.flatMap(
-        contained(operation, values.get(name)),
-        (text) =>
-          text === undefined ? Effect.succeed(undefined) : Effect.fromResult(Result.mapError(
-            EntryRecord.decode(text, `the value ${name}`),
-            (reason) => failure(operation, reason)
-          ))
-      )
-
     const nameOf = (key: Key) => Effect.map(digestOf(key), (digest) => `${entryPrefix}${digest}`)
+
+    /** Returns the record of a value. One that was copied from the value of another key is damaged. */
+    const recordOf = (operation: Operation, name: string) =>
+      Effect.gen(function*() {
+        const text = yield* contained(operation, values.get(name))
+        if (text === undefined) return undefined
+        const decoded = EntryRecord.decode(text, `the value ${name}`)
+        const record = yield* Effect.mapError(Effect.fromResult(decoded), (reason) => failure(operation, reason))
+        if ((yield* nameOf(record.key)) === name) return record
+        const problem = `the value ${name} is that of another key`
+        return yield* Effect.fail(failure(operation, { _tag: "Corrupt", problem }))
+      })
 
     const leaseOf = (operation: Operation, key: Key) =>
       Effect.flatMap(digestOf(key), (digest) => {

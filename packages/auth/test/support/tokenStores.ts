@@ -1,18 +1,24 @@
 /** Token stores of every kind, in places that end with their scope. */
-import { EncryptedTokenStore, type TokenStore } from "@effect-mcp/auth"
+import type { TokenStore } from "@effect-mcp/auth"
+import * as EncryptedTokenStore from "@effect-mcp/auth/EncryptedTokenStore"
 import * as NodeTokenStore from "@effect-mcp/auth/NodeTokenStore"
-import * as TokenStoreSql from "@effect-mcp/auth/TokenStoreSql"
-import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import * as SqlClient from "effect/sql/SqlClient"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 
 type Store = TokenStore.TokenStore["Service"]
+
+/** The key of an entry. */
+export const key = {
+  _tag: "Tokens",
+  issuer: "https://as.example",
+  resource: "https://notes.example/mcp",
+  client: "client",
+  account: "ada"
+} as const satisfies TokenStore.Key
 
 /** A key of encryption. */
 export const encryption: EncryptedTokenStore.Options = { key: Redacted.make(new Uint8Array(32).fill(7)) }
@@ -32,9 +38,11 @@ export const filesIn = (directory: string): Store => NodeTokenStore.make({ direc
 /** Makes an encrypted store in a file of SQLite, with a connection of its own. */
 export const sqliteIn = (filename: string) =>
   Effect.gen(function*() {
-    const sql = Context.get(yield* Layer.build(NodeSqlite.layer({ filename })), SqlClient.SqlClient)
-    const store = yield* Effect.provideService(TokenStoreSql.make(), SqlClient.SqlClient, sql)
-    return EncryptedTokenStore.make(store, encryption)
+    // A process that uses files starts faster without SQL.
+    const NodeSqlite = yield* Effect.promise(() => import("@effect-mcp/tasks/NodeSqlite"))
+    const TokenStoreSql = yield* Effect.promise(() => import("@effect-mcp/auth/TokenStoreSql"))
+    const context = yield* Layer.build(NodeSqlite.layer({ filename }))
+    return EncryptedTokenStore.make(yield* Effect.provide(TokenStoreSql.make(), context), encryption)
   })
 
 /** Returns a store whose operations run over these stores by turns. */
@@ -51,3 +59,7 @@ export const byTurns = (first: Store, ...others: ReadonlyArray<Store>): Store =>
     release: (key, owner) => store().release(key, owner)
   }
 }
+
+/** Makes a store of a kind at a place. */
+export const storeAt = (kind: string, place: string) =>
+  kind === "files" ? Effect.succeed(filesIn(place)) : sqliteIn(place)

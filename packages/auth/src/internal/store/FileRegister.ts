@@ -74,10 +74,10 @@ export class FileRegister {
    * Replaces the text if `decide` returns another one for the newest text. Returns false if another process was
    * faster, and nothing was written.
    */
-  async replace(decide: (newest: Numbered | undefined) => string | undefined): Promise<boolean> {
+  async replace(decide: (newest: Numbered | undefined) => Promise<string | undefined>): Promise<boolean> {
     const elapsedMillis = elapsed()
     const newest = await this.read()
-    const text = decide(newest)
+    const text = await decide(newest)
     if (text === undefined) return true
     const next = (newest?.number ?? 0) + 1
     const written = path.join(this.#folder, `.${webCrypto.randomUUID()}`)

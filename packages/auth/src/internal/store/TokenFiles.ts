@@ -49,6 +49,29 @@ const isPrivate = async (directory: string): Promise<boolean> => {
   return true
 }
 
+/**
+ * Creates a directory, and those above it. The recursive operation of Node does not end where no directory can be
+ * created, such as in `/proc`.
+ */
+const makeDirectory = async (directory: string): Promise<void> => {
+  const created = () =>
+    fs.mkdir(directory, { mode: 0o700 }).then(
+      () => undefined,
+      (error: unknown) => {
+        const code = error instanceof Error && "code" in error ? error.code : undefined
+        if (code !== "EEXIST" && code !== "ENOENT") throw error
+        return code === "ENOENT" ? error : undefined
+      }
+    )
+  const missing = await created()
+  if (missing === undefined) return
+  const parent = path.dirname(directory)
+  if (parent === directory) throw missing
+  await makeDirectory(parent)
+  const stillMissing = await created()
+  if (stillMissing !== undefined) throw stillMissing
+}
+
 /** Makes a store of the texts as they are. */
 export const make = (directory: string): Store => {
   const folderOf = async (key: Key): Promise<string> => path.join(directory, await KeyDigest.of(key))
@@ -58,23 +81,24 @@ export const make = (directory: string): Store => {
   /** A lease is worth nothing after a loss of power. */
   const leaseIn = (folder: string) => new FileRegister(folder, "lease", { isDurable: false })
 
-  const decoded = (operation: Operation, text: string, folder: string): EntryRecord.EntryRecord =>
-    Result.getOrThrowWith(
-      EntryRecord.decode(text, `the entry in the folder ${folder}`),
-      (reason) => failure(operation, reason)
-    )
+  /** Returns a record, removed or not. A record that was copied from another folder is damaged. */
+  const decoded = async (operation: Operation, text: string, folder: string): Promise<EntryRecord.EntryRecord> => {
+    const place = `the entry in the folder ${folder}`
+    const record = Result.getOrThrowWith(EntryRecord.decode(text, place), (reason) => failure(operation, reason))
+    if (await folderOf(record.key) === folder) return record
+    throw failure(operation, { _tag: "Corrupt", problem: `${place} is that of another key` })
+  }
 
-  /** Returns the record in a folder, removed or not. */
   const recordIn = async (operation: Operation, folder: string): Promise<EntryRecord.EntryRecord | undefined> => {
     const numbered = await entryIn(folder).read()
-    return numbered && decoded(operation, numbered.text, folder)
+    return numbered && await decoded(operation, numbered.text, folder)
   }
 
   const open = async (key: Key): Promise<string> => {
-    await fs.mkdir(directory, { recursive: true, mode: 0o700 })
+    await makeDirectory(directory)
     await isPrivate(directory)
     const folder = await folderOf(key)
-    await fs.mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeDirectory(folder)
     return folder
   }
 
@@ -87,8 +111,8 @@ export const make = (directory: string): Store => {
   ): Promise<string> => {
     const folder = await open(key)
     const version = webCrypto.randomUUID()
-    const isReplaced = await entryIn(folder).replace((newest) => {
-      const record = newest && decoded(operation, newest.text, folder)
+    const isReplaced = await entryIn(folder).replace(async (newest) => {
+      const record = newest && await decoded(operation, newest.text, folder)
       const found = record?.text === undefined ? undefined : record
       if (!isExpected(found)) throw failure(operation, { _tag: "Conflict" })
       return text === undefined && found === undefined ? undefined : EntryRecord.encode({ key, text, version })
@@ -105,7 +129,7 @@ export const make = (directory: string): Store => {
     const folder = await open(key)
     for (let attempts = 0; attempts < maxAttempts; attempts++) {
       let isDecided = true
-      const isReplaced = await leaseIn(folder).replace((newest) => {
+      const isReplaced = await leaseIn(folder).replace(async (newest) => {
         const decision = decide(LeaseRecord.decode(newest?.text))
         isDecided = decision !== undefined
         return decision && LeaseRecord.encode(decision.lease)
