@@ -27,7 +27,8 @@ export interface ProcessExit {
  * - `TransportFailed`: the transport failed with the error `cause`.
  * - `HandshakeFailed`: the server rejected `initialize`, or its result was invalid or named an unsupported revision.
  * - `HandshakeTimeout`: the handshake did not finish in time.
- * - `Expired`: the host ended the session because it was unused for too long (`idle`) or too old (`age`).
+ * - `Expired`: the host ended the session because it was unused for too long (`idle`), too old (`age`), or because the
+ *   identity of its connection has expired (`identity`).
  * - `Evicted`: the host was full, and ended the session to make room for another. It was unused (`idle`), its
  *   handshake was unfinished (`handshake`), or its client held more than half of the host's slots (`held`).
  *
@@ -46,7 +47,7 @@ export type CloseReason =
   | { readonly _tag: "TransportFailed"; readonly cause: unknown }
   | { readonly _tag: "HandshakeFailed"; readonly problem: string }
   | { readonly _tag: "HandshakeTimeout"; readonly afterMillis: number }
-  | { readonly _tag: "Expired"; readonly afterMillis: number; readonly of: "idle" | "age" }
+  | { readonly _tag: "Expired"; readonly afterMillis: number; readonly of: "idle" | "age" | "identity" }
   | { readonly _tag: "Evicted"; readonly afterMillis: number; readonly of: "handshake" | "idle" | "held" }
 
 /**
@@ -109,9 +110,10 @@ export const describe = (reason: CloseReason): string => {
     case "HandshakeTimeout":
       return `the handshake did not finish within ${reason.afterMillis} ms`
     case "Expired":
-      return reason.of === "idle"
-        ? `expired: unused for ${reason.afterMillis} ms`
-        : `expired: open for ${reason.afterMillis} ms, the maximum age`
+      if (reason.of === "idle") return `expired: unused for ${reason.afterMillis} ms`
+      return reason.of === "age"
+        ? `expired: open for ${reason.afterMillis} ms, the maximum age`
+        : `expired: open for ${reason.afterMillis} ms, until the identity of its client has expired`
     case "Evicted":
       if (reason.of === "idle") return `evicted to make room: unused for ${reason.afterMillis} ms`
       return reason.of === "held"

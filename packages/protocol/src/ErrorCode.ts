@@ -54,6 +54,15 @@ export const Overloaded = -31010
 export const InvalidAnswer = -31011
 
 /**
+ * The sender of the request lacks a scope that the operation needs. The data of the error has all scopes of it. Over
+ * HTTP the response has status 403 with a challenge, if it has not begun. The code is outside the range that JSON-RPC
+ * reserves, as that of {@link Overloaded}.
+ *
+ * @category constants
+ */
+export const InsufficientScope = -31012
+
+/**
  * The resource does not exist, in the revisions with a handshake (RES-05).
  *
  * @category constants

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "./Capabilities.ts"
 import * as ErrorCode from "./ErrorCode.ts"
 import * as Excerpt from "./internal/text/Excerpt.ts"
+import * as Scope from "./internal/text/Scope.ts"
 
 /**
  * The error object of a JSON-RPC error response as a typed failure: a whole-number code, a message, and optional data
@@ -229,4 +230,44 @@ export const unsupportedVersion = (requested: string, supported: ReadonlyArray<s
     supported,
     requested: excerpt
   })
+}
+
+/**
+ * Creates an error with code −31012: the sender of the request lacks a scope that the operation needs. A handler that
+ * demands scopes by its arguments fails with it. Over HTTP it becomes 403 with a challenge, if the response has not
+ * begun (AUT-46). `scopes` are all scopes of the operation, also those that the sender has (AUT-47).
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * const error = McpError.insufficientScope(["notes:read", "notes:write"])
+ *
+ * export const data = error.data // => { scopes: ["notes:read", "notes:write"] }
+ * ```
+ *
+ * @category constructors
+ */
+export const insufficientScope = (scopes: ReadonlyArray<string>): McpError =>
+  make(ErrorCode.InsufficientScope)(`Insufficient scope: this operation needs ${scopes.join(" ")}`, { scopes })
+
+/**
+ * Returns the scopes that an operation needs, from the error of a request whose sender lacks one of them. Returns
+ * `undefined` for any other error, and if the data has no scopes.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const scopes = McpError.missingScopes(McpError.insufficientScope(["notes:write"])) // => ["notes:write"]
+ * ```
+ *
+ * @category getters
+ */
+export const missingScopes = (
+  { code, data }: { readonly code: number; readonly data?: unknown }
+): ReadonlyArray<string> | undefined => {
+  if (code !== ErrorCode.InsufficientScope || !Predicate.hasProperty(data, "scopes")) return undefined
+  const { scopes } = data
+  return Array.isArray(scopes) && scopes.length > 0 && scopes.every(Scope.isScope) ? scopes : undefined
 }

@@ -16,6 +16,7 @@ import type { ElicitationError } from "./ElicitationError.ts"
 import type * as Shapes from "./internal/entries/Definition.ts"
 import * as GroupRegistration from "./internal/entries/GroupRegistration.ts"
 import * as HandlerRecord from "./internal/entries/HandlerRecord.ts"
+import * as Demands from "./internal/registry/Demands.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 import type * as McpPrompt from "./McpPrompt.ts"
@@ -48,6 +49,31 @@ export type Definition = Member | Toolkit.Any
 export type MembersOf<D> = D extends Toolkit.Toolkit<infer Tools> ? Tools[keyof Tools] : D extends Member ? D : never
 
 /**
+ * The scopes that the members of a group need.
+ *
+ * @category models
+ */
+export interface Demand {
+  readonly scopes: ReadonlyArray<string>
+  /** Whether the members are hidden from principals that lack one of their scopes. */
+  readonly isHiding: boolean
+}
+
+/**
+ * Options of the scopes of groups.
+ *
+ * @category options
+ */
+export interface ScopeOptions {
+  /**
+   * Hides the members from principals that lack one of their scopes: they are in no list, and using one fails as if it
+   * did not exist, without a challenge. Default: every client sees them, and a client that uses one learns from the
+   * challenge which scopes it needs.
+   */
+  readonly hidden?: boolean
+}
+
+/**
  * A group of members, with its middleware.
  *
  * @category models
@@ -61,10 +87,18 @@ export interface McpGroup<
   readonly members: ReadonlyArray<Members>
   /** The middleware of all handlers of the group, from the innermost to the outermost. */
   readonly middlewares: Middleware
+  /** The scopes that a principal needs to use any member, beside those of the member. */
+  readonly demand: Demand
   /** Returns a group with further members. */
   add<const More extends ReadonlyArray<Definition>>(
     ...more: More
   ): McpGroup<Members | MembersOf<More[number]>, Middleware>
+  /**
+   * Returns a group whose members all need these scopes, beside those that they need already. A request without them is
+   * rejected before middleware and handlers: with 403 and a challenge over HTTP (AUT-46), or else with the error −31012
+   * `InsufficientScope`. `McpScopes.layer` adds scopes to groups of other kinds.
+   */
+  scopes(scopes: ReadonlyArray<string>, options?: ScopeOptions): McpGroup<Members, Middleware>
   /** Returns a group with this middleware around that which it has already. */
   middleware<M extends McpMiddleware.AnyService>(middleware: M): McpGroup<Members, readonly [...Middleware, M]>
   /**
@@ -92,7 +126,7 @@ export interface McpGroup<
  *
  * @category models
  */
-export interface AnyGroup extends Pick<McpGroup<never>, "id"> {
+export interface AnyGroup extends Pick<McpGroup<never>, "demand" | "id"> {
   readonly members: ReadonlyArray<Member>
   readonly middlewares: ReadonlyArray<McpMiddleware.AnyService>
 }
@@ -373,13 +407,17 @@ const members = (definitions: ReadonlyArray<Definition>): ReadonlyArray<Member> 
 const group = (
   id: string,
   all: ReadonlyArray<Member>,
-  middlewares: ReadonlyArray<McpMiddleware.AnyService>
+  middlewares: ReadonlyArray<McpMiddleware.AnyService>,
+  demand: Demand
 ): unknown => ({
   id,
   members: all,
   middlewares,
-  add: (...more: ReadonlyArray<Definition>) => group(id, [...all, ...members(more)], middlewares),
-  middleware: (middleware: McpMiddleware.AnyService) => group(id, all, [...middlewares, middleware]),
+  demand,
+  add: (...more: ReadonlyArray<Definition>) => group(id, [...all, ...members(more)], middlewares, demand),
+  middleware: (middleware: McpMiddleware.AnyService) => group(id, all, [...middlewares, middleware], demand),
+  scopes: (scopes: ReadonlyArray<string>, options?: ScopeOptions) =>
+    group(id, all, middlewares, Demands.joined(demand, { scopes, isHiding: options?.hidden === true })),
   toLayer: (build: (handlers: unknown) => unknown) =>
     Layer.effectDiscard(Effect.gen(function*() {
       const server = yield* McpServer
@@ -391,6 +429,7 @@ const group = (
           mount: server.mount,
           members: all,
           middlewares,
+          demand,
           handlers,
           context: yield* Effect.context()
         })
@@ -430,4 +469,4 @@ export const make = <const Definitions extends ReadonlyArray<Definition>>(
   ...definitions: Definitions
 ): McpGroup<MembersOf<Definitions[number]>> =>
   // The interface types its methods by the members, which at run time are erased.
-  trust(group(id, members(definitions), []))
+  trust(group(id, members(definitions), [], Demands.none))

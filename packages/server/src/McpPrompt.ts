@@ -37,6 +37,8 @@ export interface McpPrompt<out Name extends string, out Arguments extends Schema
   readonly name: Name
   readonly arguments: Arguments
   readonly description: PromptDescription
+  /** The scopes that a principal needs to use the prompt, beside those of its group. */
+  readonly scopes?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -67,6 +69,11 @@ export interface Options<Arguments extends Schema.Struct.Fields> extends PromptD
    * of `Schema.Literals` are completed without a completer. The annotation `description` is sent to clients.
    */
   readonly arguments?: Arguments & FromStrings<Arguments>
+  /**
+   * The scopes that a principal needs to use the prompt, beside those of its group, as `McpTool.Scopes` of a tool.
+   * Default: none.
+   */
+  readonly scopes?: ReadonlyArray<string>
 }
 
 /**
@@ -94,7 +101,7 @@ export const make = <const Name extends string, const Arguments extends Schema.S
   name: Name,
   options: Options<Arguments> = {}
 ): McpPrompt<Name, Arguments> => {
-  const { arguments: fields, ...description } = options
+  const { arguments: fields, scopes, ...description } = options
   // Without `arguments`, the type parameter has its default: no fields.
-  return { [PromptTypeId]: PromptTypeId, name, arguments: fields ?? trust<Arguments>({}), description }
+  return { [PromptTypeId]: PromptTypeId, name, arguments: fields ?? trust<Arguments>({}), description, scopes }
 }

@@ -318,3 +318,55 @@ export const once: typeof RequestContext.once = RequestContext.once
  * @category tasks
  */
 export const becomeTask: Effect.Effect<boolean, McpError.McpError, McpRequest> = RequestContext.becomeTask
+
+/**
+ * Returns whether the sender of the request has all of these scopes. An anonymous sender of a transport that
+ * authenticates has none. Over transports without authentication, the one client has all, unless it has a principal. As
+ * `visible` of a member, it hides the member from principals that lack a scope.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpRequest } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ * import * as Effect from "effect/Effect"
+ *
+ * const Admin = McpGroup.make("admin", Tool.make("purge"))
+ *
+ * export const AdminLive = Admin.toLayer((handlers) =>
+ *   handlers.tool("purge", () => Effect.void, { visible: McpRequest.hasScopes(["admin"]) })
+ * )
+ * ```
+ *
+ * @category scopes
+ */
+export const hasScopes: (scopes: ReadonlyArray<string>) => Effect.Effect<boolean, never, McpRequest> =
+  RequestContext.hasScopes
+
+/**
+ * Fails with the error −31012 `InsufficientScope` if the sender of the request lacks one of these scopes: for scopes
+ * that depend on the arguments. Name all scopes of the operation, also those that its member declares (AUT-47). Over
+ * HTTP the error becomes 403 with a challenge, if the response has not begun: demand scopes before the first progress
+ * and log message (AUT-46).
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpRequest } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const Remove = Tool.make("remove", { parameters: Schema.Struct({ ids: Schema.Array(Schema.String) }) })
+ * const Notes = McpGroup.make("notes", Remove).scopes(["notes:write"])
+ *
+ * export const NotesLive = Notes.toLayer((handlers) =>
+ *   handlers.tool("remove", ({ ids }) =>
+ *     ids.length > 10 ? McpRequest.requireScopes(["notes:write", "notes:admin"]) : Effect.void
+ *   )
+ * )
+ * ```
+ *
+ * @category scopes
+ */
+export const requireScopes: (
+  scopes: ReadonlyArray<string>
+) => Effect.Effect<void, McpError.McpError, McpRequest> = RequestContext.requireScopes

@@ -75,6 +75,8 @@ export interface McpResource<out Name extends string, out Content extends Schema
   readonly content: Content
   readonly size: number | undefined
   readonly description: ResourceDescription
+  /** The scopes that a principal needs to read the resource, beside those of its group. */
+  readonly scopes?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -93,6 +95,8 @@ export interface McpResourceTemplate<
   readonly parameters: Parameters
   readonly content: Content
   readonly description: ResourceDescription
+  /** The scopes that a principal needs to read resources of the template, beside those of its group. */
+  readonly scopes?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -121,6 +125,11 @@ export interface Options<Content> extends ResourceDescription {
   readonly content?: Content
   /** The size of the contents in bytes, for clients. */
   readonly size?: number
+  /**
+   * The scopes that a principal needs to read the resource and to subscribe to it, beside those of its group, as
+   * `McpTool.Scopes` of a tool. Default: none.
+   */
+  readonly scopes?: ReadonlyArray<string>
 }
 
 /**
@@ -143,9 +152,9 @@ export const make = <const Name extends string, Content extends Schema.Constrain
   name: Name,
   options: Options<Content>
 ): McpResource<Name, Content> => {
-  const { content, size, uri, ...description } = options
+  const { content, scopes, size, uri, ...description } = options
   // Without `content`, the type parameter has its default, undefined.
-  return { [ResourceTypeId]: "Resource", name, uri, content: trust<Content>(content), size, description }
+  return { [ResourceTypeId]: "Resource", name, uri, content: trust<Content>(content), size, description, scopes }
 }
 
 /**
@@ -212,6 +221,11 @@ export interface TemplateOptions<Template extends string, Given extends Schema.S
   readonly parameters?: Given & OnlyVariables<Template, Given>
   /** The schema of the contents, which are sent as JSON. Default: the handler returns {@link Contents}. */
   readonly content?: Content
+  /**
+   * The scopes that a principal needs to read resources of the template, to subscribe to them, to complete its
+   * variables, and to see them in the list of resources. They add to those of its group. Default: none.
+   */
+  readonly scopes?: ReadonlyArray<string>
 }
 
 /** Returns the shape of values, from the encoded side of their schema. The types of `ShapesOf` state the same. */
@@ -263,7 +277,7 @@ export const template = <
   name: Name,
   options: TemplateOptions<Template, Given, Content>
 ): McpResourceTemplate<Name, ParametersOf<Template, Given>, Content> => {
-  const { content, parameters, uri, ...description } = options
+  const { content, parameters, scopes, uri, ...description } = options
   const given: { readonly [name: string]: Schema.Constraint } = { ...parameters }
   const shapes = Object.fromEntries(
     Object.entries(given).map(([variable, schema]) => [
@@ -286,6 +300,7 @@ export const template = <
     parameters: trust<ParametersOf<Template, Given>>(fields),
     // Without `content`, the type parameter has its default, undefined.
     content: trust<Content>(content),
-    description
+    description,
+    scopes
   }
 }

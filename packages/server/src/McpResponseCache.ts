@@ -51,7 +51,8 @@ const notKept =
 const bytesOf = (text: string): number => 2 * text.length
 
 /**
- * Returns what a result depends on: the target, the revision, and the principal with its claims or the session.
+ * Returns what a result depends on: the target, the revision, and the session, or the principal with its claims and
+ * scopes.
  */
 const keyOf = (
   { arguments: input, group, method, mount, name }: McpMiddleware.Target,
@@ -66,14 +67,16 @@ const keyOf = (
     input ?? null,
     request.profile.revision,
     Caller.keyOf(request),
-    request.principal?.claims
+    request.principal?.claims,
+    // A handler may demand scopes by its arguments. The time at which the identity expires changes with each token.
+    request.principal?.scopes?.toSorted()
   ])
 
 /**
  * Implements a middleware that returns a kept result instead of running the handler again. A result is kept for its
- * principal, with the same claims, or for its session without a principal; no other client gets it. Only results
- * without `isError` are kept, and none for claims that contain instances of other classes than `Map`, `Set` and `Date`.
- * Concurrent requests with the same key each run the handler.
+ * principal, with the same claims and scopes, or for its session without a principal; no other client gets it. Only
+ * results without `isError` are kept, and none for claims that contain instances of other classes than `Map`, `Set` and
+ * `Date`. Concurrent requests with the same key each run the handler.
  *
  * A kept result is returned without the middleware inside of this one. If the handler has `visible`, that middleware
  * runs around `visible`, which may need its services, and only a client that sees the member gets the result. Add the

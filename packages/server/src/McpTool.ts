@@ -46,6 +46,26 @@ export const Task: Context.Reference<ServerTasks.TaskSupport | ServerTasks.ToolT
 )
 
 /**
+ * The annotation with the scopes that a principal needs to call a tool, beside those of its group. A call without them
+ * is rejected before middleware and handlers: with 403 and a challenge over HTTP (AUT-46), or else with the error
+ * `InsufficientScope` (−31012). The tool is listed for every client. Default: none.
+ *
+ * @example
+ * ```ts
+ * import { McpTool } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ *
+ * export const Write = Tool.make("write").annotate(McpTool.Scopes, ["notes:write"])
+ * ```
+ *
+ * @category annotations
+ */
+export const Scopes: Context.Reference<ReadonlyArray<string>> = Context.Reference(
+  "@effect-mcp/server/McpTool/Scopes",
+  { defaultValue: (): ReadonlyArray<string> => [] }
+)
+
+/**
  * The success of a tool that returns content: text, images, audio, links and embedded resources. Such a tool has no
  * output schema and no structured content.
  *

@@ -1,17 +1,17 @@
 /**
  * The context of a handler: the request that it serves, and the messages that it can send to the client meanwhile.
  */
-import type {
-  Elicitation,
-  Logging,
+import {
+  type Elicitation,
+  type Logging,
   McpError,
-  Meta,
-  MethodTable,
-  Profile,
-  Progress,
-  RequestId,
-  Roots,
-  Sampling
+  type Meta,
+  type MethodTable,
+  type Profile,
+  type Progress,
+  type RequestId,
+  type Roots,
+  type Sampling
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -91,6 +91,8 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly meta: Meta.RequestMeta | undefined
   /** The authenticated sender of the request. */
   readonly principal: Principal | undefined
+  /** Returns whether the sender lacks one of these scopes. See {@link hasScopes}. */
+  readonly lacksScopes: (scopes: ReadonlyArray<string>) => boolean
   /**
    * The session of the request, for state and messages that outlive the request. `undefined` over stateless
    * transports, where each request stands alone.
@@ -149,6 +151,52 @@ export class RequestContext extends Context.Service<RequestContext, {
   /** Lets the call of a tool become a task now. Returns whether it is one. See {@link becomeTask}. */
   readonly becomeTask: Effect.Effect<boolean, McpError.McpError>
 }>()("@effect-mcp/session/RequestContext") {}
+
+/**
+ * Returns whether the sender of the request has all of these scopes. An anonymous sender of a transport that
+ * authenticates has none. Over transports without authentication (stdio, sockets, memory), the one client is the owner
+ * of the process and has all, unless the transport gives it a principal.
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const title = Effect.map(
+ *   RequestContext.hasScopes(["notes:admin"]),
+ *   (isAdministrator) => isAdministrator ? "All notes" : "Your notes"
+ * )
+ * ```
+ *
+ * @category accessors
+ */
+export const hasScopes = (scopes: ReadonlyArray<string>): Effect.Effect<boolean, never, RequestContext> =>
+  Effect.map(RequestContext, (context) => !context.lacksScopes(scopes))
+
+/**
+ * Fails with the error −31012 `InsufficientScope` if the sender of the request lacks one of these scopes: for scopes
+ * that depend on the arguments. Name all scopes of the operation, also those that its member declares (AUT-47). Over
+ * HTTP the error becomes 403 with a challenge, if the response has not begun (AUT-46): demand scopes before the first
+ * progress and log message.
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const remove = (notes: ReadonlyArray<string>) =>
+ *   notes.length > 1 ? RequestContext.requireScopes(["notes:write", "notes:admin"]) : Effect.void
+ * ```
+ *
+ * @category accessors
+ */
+export const requireScopes = (
+  scopes: ReadonlyArray<string>
+): Effect.Effect<void, McpError.McpError, RequestContext> =>
+  Effect.flatMap(
+    RequestContext,
+    (context) => context.lacksScopes(scopes) ? Effect.fail(McpError.insufficientScope(scopes)) : Effect.void
+  )
 
 /**
  * Reports a step of progress of the request that the handler serves (PRG-03, PRG-04). It sends nothing if the client

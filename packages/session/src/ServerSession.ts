@@ -1,7 +1,7 @@
 /**
  * The session of a server with one client.
  */
-import type { CloseReason, Revision } from "@effect-mcp/protocol"
+import type { CloseReason, JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -64,6 +64,13 @@ export interface Options<R = never> extends Omit<Session.Options, "revisions"> {
   readonly tasks?: GatedServerTasks
   /** The handlers of the client's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", R | RequestContext | Scope.Scope>>
+  /**
+   * Returns all scopes that a request needs. A request whose sender lacks one of them is rejected before middleware and
+   * handlers: with 403 and a challenge over HTTP (AUT-46), or else with the error `InsufficientScope` (−31012). A
+   * sender of a transport without authentication has all scopes, unless it has a principal. It is called for each
+   * request, and must not block; if it throws, the request is rejected. Default: the scopes that `McpServer` needs.
+   */
+  readonly scopesOf?: (request: Pick<JsonRpc.Request, "method" | "params">) => ReadonlyArray<string> | undefined
   /** The middleware of requests in both directions. */
   readonly middleware?: Middleware<R | RequestContext | Scope.Scope, R>
 }

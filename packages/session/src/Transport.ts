@@ -195,6 +195,11 @@ export interface Connection {
    * Absent if the transport hides none.
    */
   readonly hideSecrets?: (value: unknown) => unknown
+  /**
+   * Whether the transport authenticates the senders of messages. A message without a principal is then from an
+   * anonymous sender, which lacks every scope. Default: no, and a sender without a principal lacks none.
+   */
+  readonly authenticates?: boolean
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

@@ -92,6 +92,8 @@ export interface TaskResumption {
   readonly profile: Profile.ClientProfile
   /** The claims of the principal. */
   readonly claims?: Principal["claims"]
+  /** The scopes that were granted to the call. */
+  readonly scopes?: Principal["scopes"]
   /** The number of times that the task was started. */
   readonly runs: number
 }

@@ -18,6 +18,15 @@ export const withoutSession =
   (method: string) => ({ unreachable }: ServerUnavailableError): RequestError.RequestError =>
     unreachable ?? RequestError.make(method, { _tag: "Closed", reason: CloseReason.requested, isSent: false })
 
+/**
+ * Returns the error for the other party. The scopes that the proxy lacks at a server are none that a client can get for
+ * the proxy: as they are, they would become a challenge, and the client would authorize again and again.
+ */
+const ofProxy = (peer: string, error: McpError.McpError): McpError.McpError =>
+  error.code === ErrorCode.InsufficientScope
+    ? McpError.received({ code: ErrorCode.InternalError, message: `"${peer}" rejects the proxy: insufficient scope` })
+    : error
+
 /** The kinds of errors that are logged elsewhere, or that the other party receives in full. */
 const explained: ReadonlySet<RequestError.RequestErrorReason["_tag"]> = new Set([
   "Closed",
@@ -33,7 +42,7 @@ export const failing =
     switch (reason._tag) {
       case "ErrorResponse":
       case "QuestionFailed":
-        return Effect.fail(reason.error)
+        return Effect.fail(ofProxy(peer, reason.error))
       case "MissingCapability":
       case "NotInRevision":
         return Effect.fail(McpError.received({

@@ -15,9 +15,9 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { info } from "./connect.ts"
 
-/** Connects a client with the id and the claims of its principal. */
+/** Connects a client with its principal, or with the id and the claims of one. */
 type Connect = (
-  id?: string,
+  id?: string | Principal.Principal,
   claims?: Principal.Principal["claims"]
 ) => Effect.Effect<
   ClientSession.ClientSessionShape,
@@ -33,7 +33,7 @@ export const serve = <A, E>(
   Effect.map(Layer.build(McpServer.layerHost(groups, { info })), (context): Connect => {
     const host = Context.get(context, SessionHost.SessionHost)
     return Effect.fnUntraced(function*(id, claims) {
-      const principal = id === undefined ? undefined : { id, ...(claims === undefined ? {} : { claims }) }
+      const principal = typeof id === "string" ? { id, ...(claims === undefined ? {} : { claims }) } : id
       const pair = yield* MemoryTransport.make({ principal })
       yield* Effect.orDie(host.open(pair.server, { kind: "memory", principal }))
       return yield* Effect.provideService(ClientSession.make({ info, ...client }), Transport.Transport, pair.client)

@@ -41,7 +41,15 @@ export const makeParts = Effect.gen(function*() {
   const open = Effect.fnUntraced(function*(id: string) {
     const { server: transport } = yield* MemoryTransport.make()
     const sessionScope = yield* Scope.fork(scope)
-    const identity = { id, kind: "memory", principal: { id: "ada" }, client: undefined, transport, openedAt: now() }
+    const identity = {
+      id,
+      kind: "memory",
+      principal: { id: "ada" },
+      client: undefined,
+      transport,
+      endsAt: Number.POSITIVE_INFINITY,
+      openedAt: now()
+    }
     const hosted = new HostedSession(sessionDependencies, identity)
     const session = yield* server.open({
       transport,

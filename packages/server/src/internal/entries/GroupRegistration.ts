@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import type * as McpMiddleware from "../../McpMiddleware.ts"
 import * as McpPrompt from "../../McpPrompt.ts"
 import * as McpResource from "../../McpResource.ts"
-import type { Entry, Kind, Registration } from "../registry/Entry.ts"
+import type { Demand, Entry, Kind, Registration } from "../registry/Entry.ts"
 import { RegistrationError } from "../registry/RegistrationError.ts"
 import { trust } from "../trust.ts"
 import type { Member } from "./Definition.ts"
@@ -25,6 +25,8 @@ export interface Implementation {
   readonly mount: string
   readonly members: ReadonlyArray<Member>
   readonly middlewares: ReadonlyArray<McpMiddleware.AnyService>
+  /** The scopes that all members need. Default: none. */
+  readonly demand?: Demand
   readonly handlers: ReadonlyArray<Handled>
   readonly context: Context.Context<never>
 }
@@ -110,13 +112,14 @@ export const visibility = (
 }
 
 /** Prepares a group. Throws a `RegistrationError` if a member cannot be served. */
-export const make = ({ context, handlers, id, members, middlewares, mount }: Implementation): Registration => {
+export const make = ({ context, demand, handlers, id, members, middlewares, mount }: Implementation): Registration => {
   const runtime = new GroupRuntime(id, mount, implementationsOf(id, middlewares, context), context)
   const entries = members.map((member) => entry(runtime, member, handlerOf(id, member, handlers)))
   return {
     group: id,
     entries,
     visible: visibility(runtime, entries, handlers),
+    scopes: demand,
     ...(middlewares.length === 0 ? undefined : { permits: (uri, server) => runtime.permits(uri, server) })
   }
 }

@@ -69,6 +69,8 @@ export const make = (runtime: GroupRuntime, prompt: McpPrompt.AnyPrompt, handled
     group: runtime.id,
     name,
     definition: definition(prompt),
+    scopes: prompt.scopes,
+    isConditional: handled.visible !== undefined,
     get: (input, context) =>
       runtime.run(
         runtime.ifVisible(handled.visible, served(input)),

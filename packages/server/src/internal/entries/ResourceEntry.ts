@@ -88,6 +88,8 @@ export const make = (runtime: GroupRuntime, resource: McpResource.AnyResource, h
     group: runtime.id,
     name,
     definition,
+    scopes: resource.scopes,
+    isConditional: handled.visible !== undefined,
     read: (context) => runtime.run(visible, { method: "resources/read", name: uri, arguments: undefined }, context)
   }
 }
@@ -181,6 +183,8 @@ export const makeTemplate = (
     group: runtime.id,
     name,
     definition,
+    scopes: template.scopes,
+    isConditional: handled.visible !== undefined,
     template: uriTemplate,
     read: (variables, uri, context) =>
       runtime.run(

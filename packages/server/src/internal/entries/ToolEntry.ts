@@ -5,6 +5,7 @@ import { Excerpt, type ParameterHeader } from "@effect-mcp/protocol/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { ElicitationCancelledError, ElicitationDeclinedError } from "../../ElicitationError.ts"
@@ -236,6 +237,8 @@ export const make = (
     name: tool.name,
     definition: definition.tool,
     task: definition.task,
+    scopes: Context.get(tool.annotations, McpTool.Scopes),
+    isConditional: visible !== undefined,
     call: (given = {}, context) =>
       runtime.run(runtime.ifVisible(visible, server.call(given)), {
         method: "tools/call",

@@ -100,6 +100,8 @@ export class MountedGroup {
       name,
       definition: { ...tool.definition, name },
       task: tool.task,
+      scopes: tool.scopes,
+      isConditional: tool.isConditional,
       call: (input, server) =>
         Effect.map(
           tool.call(input, server),
@@ -130,6 +132,8 @@ export class MountedGroup {
       kind: "resource",
       group: this.#group,
       name,
+      scopes: resource.scopes,
+      isConditional: resource.isConditional,
       definition: { ...definition, name: this.#name(definition.name), uri: this.#outer(definition.uri) },
       read: (server) =>
         Effect.map(

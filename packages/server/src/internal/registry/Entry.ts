@@ -37,6 +37,10 @@ interface Common {
   readonly group: string
   /** The name that no other member of the same kind has. */
   readonly name: string
+  /** The scopes that a principal needs to use the member, beside those of its registration. Default: none. */
+  readonly scopes?: ReadonlyArray<string> | undefined
+  /** Whether the member decides which clients see it. Default: unknown, if its registration decides about some. */
+  readonly isConditional?: boolean | undefined
 }
 
 /** A tool. */
@@ -117,6 +121,14 @@ export type Kind = Entry["kind"]
 /** The capabilities that depend on the members. */
 export type Declarable = "tools" | "resources" | "prompts" | "completions"
 
+/** The scopes that members need. */
+export interface Demand {
+  /** Each once, and at least one. */
+  readonly scopes: ReadonlyArray<string>
+  /** Whether the members are hidden from principals that lack one of the scopes. */
+  readonly isHiding: boolean
+}
+
 /** The members of a group, and the decision which of them a client sees. */
 export interface Registration {
   readonly group: string
@@ -132,6 +144,8 @@ export interface Registration {
       server: ServerContext
     ) => Effect.Effect<ReadonlyArray<E>, never, RequestServices>)
     | undefined
+  /** The scopes that a principal needs to use each member. Default: none. */
+  readonly scopes?: Demand | undefined
   /** Capabilities that members of the group may need later. The server declares them when it starts. */
   readonly declares?: ReadonlyArray<Declarable>
   /** Receives the members that cannot be added. Without it, such a member is a defect, and no member is added. */

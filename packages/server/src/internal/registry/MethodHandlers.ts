@@ -1,6 +1,14 @@
 /** The handlers of the protocol's methods, which serve the members of a registry. */
 
-import { Completion, McpError, type Resource, TaskExtension } from "@effect-mcp/protocol"
+import {
+  Completion,
+  McpError,
+  type Prompt,
+  type Resource,
+  type Subscription,
+  TaskExtension,
+  type Tool
+} from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { Handlers } from "@effect-mcp/session"
 import { PreparedResult } from "@effect-mcp/session/internal"
@@ -24,6 +32,7 @@ import {
   type ToolEntry
 } from "./Entry.ts"
 import * as Hinted from "./Hinted.ts"
+import type { MemberScopes } from "./MemberScopes.ts"
 import type { Registry } from "./Registry.ts"
 import type { Client } from "./Subscriptions.ts"
 
@@ -33,6 +42,7 @@ type ServerHandlers = Handlers.Handlers<"client", RequestServices>
 export interface Server {
   readonly registry: Registry
   readonly clients: ConnectedClients
+  readonly scopes: MemberScopes
   /** Whether calls of tools can become tasks. */
   readonly hasTasks: boolean
   /** Whether each client has a session. Otherwise changes reach only clients that listen. */
@@ -137,13 +147,13 @@ const tools = (server: Server): ServerHandlers => ({
     (tools, next) => ({ tools: server.hasTasks ? tools : tools.map(Tasks.withoutTasks), ...next }),
     server.hasTasks ? callable() : undefined
   ),
-  "tools/call": ({ arguments: input, name }) => {
+  "tools/call": server.scopes.attach(({ arguments: input, name }: Tool.CallToolParams) => {
     const error = () => unknownTool(name)
     const tool = server.registry.tools.get(name)
-    return tool === undefined
-      ? Effect.fail(error())
-      : Effect.flatMap(tool.call(input, server.context), unless(error))
-  }
+    if (tool === undefined) return Effect.fail(error())
+    const served = Effect.flatMap(tool.call(input, server.context), unless(error))
+    return server.scopes.check(tool, "tools/call", server.context, error, served)
+  }, server.scopes.ofTool)
 })
 
 const prompts = (server: Server): ServerHandlers => ({
@@ -154,13 +164,13 @@ const prompts = (server: Server): ServerHandlers => ({
     server.registry.prompts,
     (prompts, next) => ({ prompts, ...next })
   ),
-  "prompts/get": ({ arguments: input = {}, name }) => {
+  "prompts/get": server.scopes.attach(({ arguments: input = {}, name }: Prompt.GetPromptParams) => {
     const error = () => unknownPrompt(name)
     const prompt = server.registry.prompts.get(name)
-    return prompt === undefined
-      ? Effect.fail(error())
-      : Effect.flatMap(prompt.get(input, server.context), unless(error))
-  }
+    if (prompt === undefined) return Effect.fail(error())
+    const served = Effect.flatMap(prompt.get(input, server.context), unless(error))
+    return server.scopes.check(prompt, "prompts/get", server.context, error, served)
+  }, server.scopes.ofPrompt)
 })
 
 /**
@@ -169,18 +179,26 @@ const prompts = (server: Server): ServerHandlers => ({
  * hiding a resource would not protect it.
  */
 const read = Effect.fnUntraced(function*(
-  { context, registry }: Server,
+  { context, registry, scopes }: Server,
   uri: string
 ): Effect.fn.Return<Resource.ReadResourceResult, McpError.McpError, RequestServices> {
   const resource = registry.resources.get(uri)
   const unknown = () => McpError.resourceNotFound(uri)
-  if (resource !== undefined) return yield* unless(unknown)(yield* resource.read(context))
+  const method = "resources/read"
+  if (resource !== undefined) {
+    return yield* unless(unknown)(yield* scopes.check(resource, method, context, unknown, resource.read(context)))
+  }
   for (const { entry, variables } of registry.matching(uri)) {
-    const matched = yield* entry.read(variables, uri, context)
+    const matched = yield* scopes.check(entry, method, context, unknown, entry.read(variables, uri, context))
     if (matched !== undefined) return yield* unless(unknown)(matched)
   }
   let failure = unknown()
   for (const group of registry.unlisted) {
+    const missing = yield* scopes.missingOf(group)
+    if (missing !== undefined) {
+      if (!missing.isHiding) failure = McpError.insufficientScope(missing.scopes)
+      continue
+    }
     const found = yield* Effect.result(group.unlisted?.(uri, context) ?? Effect.undefined)
     // Another group may have the resource. Servers have several codes for one that they do not have.
     if (Result.isFailure(found)) failure = found.failure
@@ -209,7 +227,12 @@ const resourceLister = (server: Server) => {
       registry.visible(registry.resources.sorted, method, context),
       registry.visible(listing, method, context)
     ], { concurrency: "unbounded" })
-    const listed = yield* Effect.forEach(templates, ({ list }) => list?.(context) ?? Effect.succeed([]), {
+    // The URIs are contents of the template, which a client without its scopes may not read.
+    const readable = yield* Effect.filter(
+      templates,
+      (entry) => Effect.map(server.scopes.missing(entry), (missing) => missing === undefined)
+    )
+    const listed = yield* Effect.forEach(readable, ({ list }) => list?.(context) ?? Effect.succeed([]), {
       concurrency: "unbounded"
     })
     // A fixed resource is read instead of one of a template with the same URI.
@@ -238,7 +261,10 @@ const resources = (server: Server): ServerHandlers => ({
     server.registry.templates,
     (resourceTemplates, next) => ({ resourceTemplates, ...next })
   ),
-  "resources/read": ({ uri }) => read(server, uri)
+  "resources/read": server.scopes.attach(
+    ({ uri }: Resource.ResourceParams) => read(server, uri),
+    server.scopes.ofResource
+  )
 })
 
 /** Returns the member that a URI belongs to, as `read` decides it, if the client may subscribe to it. */
@@ -262,17 +288,24 @@ const subscribable = Effect.fnUntraced(function*(
 const observersOf = Effect.fnUntraced(function*(
   server: Server,
   uri: string
-): Effect.fn.Return<ReadonlyArray<Registration | undefined>, never, RequestServices> {
-  const { context, registry } = server
+): Effect.fn.Return<ReadonlyArray<Registration | undefined>, McpError.McpError, RequestServices> {
+  const { context, registry, scopes } = server
   const permitted = (group: Registration | undefined) => group?.permits?.(uri, context) ?? Effect.succeed(true)
   const entry = yield* subscribable(server, uri)
   if (entry === undefined) {
-    return yield* Effect.filter([...registry.unlisted].filter(({ observe }) => observe !== undefined), permitted)
+    const observing = [...registry.unlisted].filter(({ observe }) => observe !== undefined)
+    return yield* Effect.filter(observing, (group) =>
+      Effect.flatMap(
+        scopes.missingOf(group),
+        (missing) => missing === undefined ? permitted(group) : Effect.succeed(false)
+      ))
   }
   // The updates of a URI go to all its subscribers, so a member that rejects the client may not be circumvented.
   if (entry === "rejected") return []
   const visible = yield* registry.visible([entry], "resources/subscribe", context)
   if (visible.length === 0) return []
+  const missing = yield* scopes.missing(entry)
+  if (missing !== undefined) return yield* McpError.insufficientScope(missing.scopes)
   const group = registry.observerOf(entry)
   // The middleware of the group has run with `fits` of a template.
   return "fits" in entry || (yield* permitted(group)) ? [group] : []
@@ -307,14 +340,17 @@ const subscribe = Effect.fnUntraced(function*(
 })
 
 const subscriptions = (server: Server): ServerHandlers => ({
-  "resources/subscribe": ({ uri }) =>
-    Effect.flatMap(
-      RequestContext.RequestContext,
-      ({ session }) =>
-        session === undefined
-          ? Effect.fail(McpError.resourceNotFound(uri))
-          : Effect.as(subscribe(server, session, uri), {})
-    ),
+  "resources/subscribe": server.scopes.attach(
+    ({ uri }: Resource.ResourceParams) =>
+      Effect.flatMap(
+        RequestContext.RequestContext,
+        ({ session }) =>
+          session === undefined
+            ? Effect.fail(McpError.resourceNotFound(uri))
+            : Effect.as(subscribe(server, session, uri), {})
+      ),
+    server.scopes.ofResource
+  ),
   "resources/unsubscribe": ({ uri }) =>
     Effect.flatMap(
       RequestContext.RequestContext,
@@ -337,44 +373,49 @@ const subscribed = (
 
 /** The handler of the streams of notifications, which take the place of sessions in revision 2026-07-28. */
 const streams = (server: Server, declared: ReadonlySet<Declarable>): ServerHandlers => ({
-  "subscriptions/listen": Effect.fnUntraced(function*({ notifications }) {
-    const { clients } = server
-    const listener = yield* Listener.Listener
-    yield* Effect.acquireRelease(
-      Effect.sync(() => clients.add(listener)),
-      () => Effect.sync(() => clients.remove(listener))
-    )
-    return {
-      notifications: {
-        toolsListChanged: declared.has("tools"),
-        promptsListChanged: declared.has("prompts"),
-        resourcesListChanged: declared.has("resources"),
-        resourceSubscriptions: declared.has("resources")
-          ? yield* subscribed(server, listener, notifications.resourceSubscriptions ?? [])
-          : []
+  "subscriptions/listen": server.scopes.attach(
+    Effect.fnUntraced(function*({ notifications }: Subscription.ListenParams) {
+      const { clients } = server
+      const listener = yield* Listener.Listener
+      yield* Effect.acquireRelease(
+        Effect.sync(() => clients.add(listener)),
+        () => Effect.sync(() => clients.remove(listener))
+      )
+      return {
+        notifications: {
+          toolsListChanged: declared.has("tools"),
+          promptsListChanged: declared.has("prompts"),
+          resourcesListChanged: declared.has("resources"),
+          resourceSubscriptions: declared.has("resources")
+            ? yield* subscribed(server, listener, notifications.resourceSubscriptions ?? [])
+            : []
+        }
       }
-    }
-  })
+    }),
+    server.scopes.ofListen
+  )
 })
 
-const completions = ({ context, registry }: Server): ServerHandlers => ({
-  "completion/complete": Effect.fnUntraced(function*({ argument, context: filled, ref }) {
-    const unknown = () => ref.type === "ref/prompt" ? unknownPrompt(ref.name) : unknownTemplate(ref.uri)
-    const entry = ref.type === "ref/prompt" ? registry.prompts.get(ref.name) : registry.templates.get(ref.uri)
-    if (entry === undefined) return yield* unknown()
-    const result = yield* entry.complete(
-      { argument: argument.name, typed: argument.value, others: filled?.arguments ?? {} },
-      context
-    )
-    const { hasMore, total, values } = yield* unless(unknown)(result)
-    return {
-      completion: {
-        values: values.slice(0, Completion.maximumValues),
-        ...(total === undefined ? undefined : { total }),
-        ...(hasMore === undefined ? undefined : { hasMore })
+const completions = ({ context, registry, scopes }: Server): ServerHandlers => ({
+  "completion/complete": scopes.attach(
+    Effect.fnUntraced(function*({ argument, context: filled, ref }: Completion.CompleteParams) {
+      const unknown = () => ref.type === "ref/prompt" ? unknownPrompt(ref.name) : unknownTemplate(ref.uri)
+      const entry = ref.type === "ref/prompt" ? registry.prompts.get(ref.name) : registry.templates.get(ref.uri)
+      if (entry === undefined) return yield* unknown()
+      const completing = { argument: argument.name, typed: argument.value, others: filled?.arguments ?? {} }
+      const completed = entry.complete(completing, context)
+      const result = yield* scopes.check(entry, "completion/complete", context, unknown, completed)
+      const { hasMore, total, values } = yield* unless(unknown)(result)
+      return {
+        completion: {
+          values: values.slice(0, Completion.maximumValues),
+          ...(total === undefined ? undefined : { total }),
+          ...(hasMore === undefined ? undefined : { hasMore })
+        }
       }
-    }
-  })
+    }),
+    scopes.ofCompletion
+  )
 })
 
 /**

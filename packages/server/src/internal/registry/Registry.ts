@@ -1,13 +1,16 @@
 /** The members that a server has now. Groups add and remove them while it runs. */
 
 import { Excerpt } from "@effect-mcp/protocol/internal"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import * as Matching from "../uri/Matching.ts"
 import * as Precedence from "../uri/Precedence.ts"
+import * as Demands from "./Demands.ts"
 import type {
   Declarable,
+  Demand,
   Entry,
   Kind,
   PromptEntry,
@@ -56,8 +59,12 @@ export class Registry {
   readonly #deciders = new Map<Entry, Registration>()
   /** The registration of each resource and template, if it permits or prepares subscriptions. */
   readonly #observers = new Map<Entry, Registration>()
+  /** The scopes of each member that needs some. */
+  readonly #demands = new Map<Entry, Demand>()
   /** The registrations with resources that are in no list, in the order of registration. */
   readonly #unlisted = new Set<Registration>()
+  /** The number of members that are hidden from principals without their scopes. */
+  #hiding = 0
   /** The capabilities that registered groups may need later. */
   readonly #reserved = new Map<Registration, ReadonlyArray<Declarable>>()
   /** The capabilities that clients were told. `undefined` until a server runs. */
@@ -124,8 +131,41 @@ export class Registry {
     return this.#observers.get(entry)
   }
 
+  /** Whether some member needs scopes. */
+  get hasDemands(): boolean {
+    return this.#demands.size > 0
+  }
+
+  /** Returns the scopes that a member needs; `undefined` if it needs none. */
+  demandOf(entry: Entry): Demand | undefined {
+    return this.#demands.get(entry)
+  }
+
+  /** Returns whether a request for a member may be decided by its scopes alone: every client sees the member. */
+  isSeenByAll(entry: Entry): boolean {
+    return this.#demands.get(entry)?.isHiding !== true && !(entry.isConditional ?? this.#deciders.has(entry))
+  }
+
   /** Returns the members that the client of the request sees, in the same order. */
   visible<E extends Entry>(
+    entries: ReadonlyArray<E>,
+    method: string,
+    server: ServerContext
+  ): Effect.Effect<ReadonlyArray<E>, never, RequestServices> {
+    return this.#hiding === 0 || !entries.some((entry) => this.#demands.get(entry)?.isHiding === true)
+      ? this.#decided(entries, method, server)
+      : Effect.flatMap(RequestContext.RequestContext, (request) =>
+        this.#decided(
+          entries.filter((entry) => {
+            const demand = this.#demands.get(entry)
+            return demand?.isHiding !== true || !request.lacksScopes(demand.scopes)
+          }),
+          method,
+          server
+        ))
+  }
+
+  #decided<E extends Entry>(
     entries: ReadonlyArray<E>,
     method: string,
     server: ServerContext
@@ -177,7 +217,8 @@ export class Registry {
   /** Adds members, and returns those that were added. */
   #add(registration: Registration, entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> {
     const added: Array<Entry> = []
-    for (const entry of entries) {
+    const demands = entries.map((entry) => Demands.of(registration, entry))
+    for (const [index, entry] of entries.entries()) {
       const error = this.#problem(entry, registration)
       if (error !== undefined && registration.leaveOut === undefined) {
         this.#remove(added)
@@ -189,6 +230,8 @@ export class Registry {
       }
       this.#put(entry)
       added.push(entry)
+      const demand = demands[index]
+      if (demand !== undefined) this.#demand(entry, demand)
       if (registration.visible !== undefined) this.#deciders.set(entry, registration)
       if (registration.observe !== undefined || registration.permits !== undefined) {
         this.#observers.set(entry, registration)
@@ -286,7 +329,14 @@ export class Registry {
     }
   }
 
+  #demand(entry: Entry, demand: Demand): void {
+    this.#demands.set(entry, demand)
+    if (demand.isHiding) this.#hiding++
+  }
+
   #take(entry: Entry): void {
+    if (this.#demands.get(entry)?.isHiding === true) this.#hiding--
+    this.#demands.delete(entry)
     this.#deciders.delete(entry)
     this.#observers.delete(entry)
     switch (entry.kind) {

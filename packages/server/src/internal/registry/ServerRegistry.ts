@@ -11,6 +11,7 @@ import type { RequestServices } from "../../McpMiddleware.ts"
 import { ConnectedClients } from "./ConnectedClients.ts"
 import type { Declarable, Kind, Registered, Registration } from "./Entry.ts"
 import type { GivenReferences } from "./GivenReferences.ts"
+import { MemberScopes } from "./MemberScopes.ts"
 import * as MethodHandlers from "./MethodHandlers.ts"
 import { Registry } from "./Registry.ts"
 
@@ -100,6 +101,7 @@ export class ServerRegistry {
       const handlers = MethodHandlers.make({
         registry: this.#registry,
         clients: this.#clients,
+        scopes: new MemberScopes(this.#registry, this.#clients.subscriptions.limit),
         hasSessions,
         hasTasks,
         context,

@@ -4,6 +4,7 @@ import { type Handshake, JsonRpc, type MethodDefinition, MethodTable, type Profi
 import type * as Context from "effect/Context"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import type { Principal } from "../../Principal.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import type { Dispatch, Prepared } from "./Dispatch.ts"
@@ -29,6 +30,8 @@ export interface HandshakeGateDependencies<P extends Profile.Profile, R> {
   /** Returns the profile of the peer, or `undefined` before the handshake. */
   peer(): P | undefined
   contextOf(request: IncomingRequest, message: JsonRpc.Request, profile: P): Context.Context<R>
+  /** Returns the error of a request that its sender may not send. Absent on the side without senders of their own. */
+  permit?(message: JsonRpc.Request, principal: Principal | undefined): JsonRpc.ErrorObject | undefined
   /** Answers `initialize`. Absent on the side that sends it. */
   answerInitialize?(message: JsonRpc.Request, origin: StreamOrigin | undefined): void
   /** Sends the requests of this side that are held until the peer is ready. Absent if none is held. */
@@ -61,6 +64,10 @@ export class HandshakeGate<P extends Profile.Profile, R> implements RequestGate<
     if (decision === "Ignore") return this.#ignore(message, origin)
     const profile = decision === "Deliver" ? this.#dependencies.peer() : undefined
     return profile ?? this.#rejectNotReady(message, origin)
+  }
+
+  permit(message: JsonRpc.Request, principal: Principal | undefined): JsonRpc.ErrorObject | undefined {
+    return this.#dependencies.permit?.(message, principal)
   }
 
   prepare(message: JsonRpc.Request, profile: P): Prepared<R | Scope.Scope> {

@@ -42,6 +42,8 @@ export interface RequestGate<P extends Profile.Profile, R> {
   readonly replies: Pick<ReplySink, "reply">
   /** Returns the peer for which a request is served. `undefined` if the gate has answered, rejected or dropped it. */
   admit(message: JsonRpc.Request, origin: StreamOrigin | undefined): P | undefined
+  /** Returns the error of a request that its sender may not send. Absent if every sender may send every request. */
+  permit?(message: JsonRpc.Request, principal: Principal | undefined): JsonRpc.ErrorObject | undefined
   /** Returns the program that serves a request. */
   prepare(message: JsonRpc.Request, profile: P): Prepared<R | Scope.Scope>
   /** Returns the services of the handlers, and those of one request. */
@@ -91,6 +93,8 @@ export class RequestServer {
     const { inflight } = this.#runtime
     // This check is the first: the error for an id in flight does not depend on the rest of the new request.
     if (inflight.isTaken(message.id)) return this.#reject(gate, message, RequestRejections.duplicate, origin)
+    const forbidden = gate.permit?.(message, principal)
+    if (forbidden !== undefined) return this.#reject(gate, message, forbidden, origin)
     const prepared = gate.prepare(message, profile)
     if (Result.isFailure(prepared)) return this.#reject(gate, message, prepared.failure, origin)
     const request = IncomingRequests.make(message, origin, Weight.received(message, bytes), principal)

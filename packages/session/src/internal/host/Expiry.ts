@@ -89,6 +89,8 @@ export class Expiry {
       ? Number.POSITIVE_INFINITY
       : hosted.handshakeAt + this.#options.lifetimes[step] - at
     if (step !== undefined && handshakeLeft <= 0) return this.#end(hosted, step)
+    const identityLeft = hosted.endsAt - at
+    if (identityLeft <= 0) return this.#end(hosted, "identity")
     const ageLeft = hosted.openedAt + age - at
     if (ageLeft <= 0) return this.#end(hosted, "age")
     // The idle time of a held session starts when it is released.
@@ -99,12 +101,14 @@ export class Expiry {
       idleLeft = hosted.busy ? coarseness : idle
     }
     if (idleLeft <= 0) return this.#end(hosted, "idle")
-    return Math.min(handshakeLeft, ageLeft, idleLeft)
+    return Math.min(handshakeLeft, ageLeft, idleLeft, identityLeft)
   }
 
-  #end(hosted: HostedSession, by: keyof Lifetimes): number {
+  #end(hosted: HostedSession, by: keyof Lifetimes | "identity"): number {
     const { runtime } = hosted.session
-    const afterMillis = this.#options.lifetimes[by]
+    const afterMillis = by === "identity"
+      ? Math.max(hosted.endsAt - hosted.openedAt, 0)
+      : this.#options.lifetimes[by]
     if (by === "initialize") {
       runtime.timeOut(afterMillis)
     } else if (by === "handshake") {

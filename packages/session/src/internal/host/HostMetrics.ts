@@ -27,7 +27,10 @@ export const evicted = (kind: string, eviction: "idle" | "held" | "handshake"): 
   )
 
 /** Counts a session whose lifetime is over. */
-export const expired = (kind: string, expiry: "initialize" | "handshake" | "idle" | "age"): Effect.Effect<void> =>
+export const expired = (
+  kind: string,
+  expiry: "initialize" | "handshake" | "idle" | "age" | "identity"
+): Effect.Effect<void> =>
   Metric.update(
     Metric.withAttributes(Metrics.serverSessionsExpired, { "mcp.session.kind": kind, "mcp.session.expiry": expiry }),
     1

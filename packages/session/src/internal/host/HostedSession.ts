@@ -42,6 +42,8 @@ export interface Identity {
   readonly client: string | undefined
   readonly transport: Transport["Service"]
   readonly openedAt: number
+  /** The time at which the session ends, because the identity of its connection expires; `Infinity` if it does not. */
+  readonly endsAt: number
 }
 
 /** One session of a host: `SessionHost.Hosted`, and the data that only the host uses. */
@@ -52,6 +54,7 @@ export class HostedSession {
   readonly client: string | undefined
   readonly transport: Transport["Service"]
   readonly openedAt: number
+  readonly endsAt: number
   readonly #dependencies: HostedSessionDependencies
   #session: ServerSessionImplementation | undefined
   usedAt: number
@@ -89,6 +92,7 @@ export class HostedSession {
     this.client = identity.client
     this.transport = identity.transport
     this.openedAt = identity.openedAt
+    this.endsAt = identity.endsAt
     this.usedAt = dependencies.now()
     this.handshakeAt = this.usedAt
   }

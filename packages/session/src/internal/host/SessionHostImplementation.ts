@@ -1,6 +1,6 @@
 /** The implementation of `SessionHost`: it connects the table, slots, store, timer, opener and closer of one host. */
 
-import type { CloseReason } from "@effect-mcp/protocol"
+import { CloseReason } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -157,7 +157,7 @@ export class SessionHostImplementation implements SessionHostShape {
       observe,
       draining: () => this.#draining ? this.#drainingError() : undefined,
       onOpened: (hosted) => {
-        this.#timer.watch(steady() + this.#firstCheckMillis)
+        this.#timer.watch(steady() + Math.min(this.#firstCheckMillis, Math.max(hosted.endsAt - now(), 0)))
         this.#contain("onOpened", () => onOpened?.(hosted))
       },
       onClosed: (hosted, reason) => this.#contain("onClosed", () => onClosed?.(hosted, reason)),
@@ -197,6 +197,16 @@ export class SessionHostImplementation implements SessionHostShape {
       return this.#restorer === undefined || hosted === undefined
         ? Effect.void
         : this.#restorer.save(hosted, handshakeMessages)
+    })
+
+  readonly closePrincipal: SessionHostShape["closePrincipal"] = (id) =>
+    Effect.suspend(() => {
+      this.stateless.endStreamsOf(id)
+      return Effect.forEach(
+        this.#table.live().filter(({ principal }) => principal?.id === id),
+        (hosted) => hosted.close(CloseReason.requested),
+        { concurrency: "unbounded", discard: true }
+      )
     })
 
   readonly sessions: SessionHostShape["sessions"] = Effect.sync(() => this.#table.list())

@@ -73,6 +73,11 @@ export interface OpenOptions {
   /** The principal that the session belongs to. */
   readonly principal?: Principal | undefined
   /**
+   * The time at which the session ends as `Expired`, in milliseconds since the epoch, or up to a second later. For a
+   * transport that authenticates a connection once: the time at which its identity expires. Default: it does not end.
+   */
+  readonly endsAt?: number | undefined
+  /**
    * Distinguishes anonymous clients, for example by their addresses, so that no client can keep the others out of a
    * full host. Default: anonymous clients are not distinguished.
    */
@@ -161,6 +166,13 @@ export interface BroadcastResult {
 
 /** The members of a host. */
 export interface SessionHostShape {
+  /**
+   * Ends all that is open of the principal with this id, for example because its account is locked: closes its sessions
+   * permanently, as `close` of each, and ends its streams of notifications of revision 2026-07-28. A request without a
+   * session goes on. Waits until the sessions have closed. Reject later requests by `Authentication`: a principal that
+   * is still accepted opens new sessions. Sessions in a store that are open at no host stay there.
+   */
+  readonly closePrincipal: (id: string) => Effect.Effect<void>
   /**
    * The handlers of the host for requests of clients without sessions, in all revisions of the server. A transport
    * serves the requests of revision 2026-07-28 with it. `drain` of the host drains it as well.

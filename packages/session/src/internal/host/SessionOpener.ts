@@ -61,7 +61,8 @@ export class SessionOpener {
    */
   open(
     transport: Transport["Service"],
-    { client, handshakeMessages, id = SessionId.make(), kind, principal }: OpenOptions,
+    { client, endsAt = Number.POSITIVE_INFINITY, handshakeMessages, id = SessionId.make(), kind, principal }:
+      OpenOptions,
     openedAt: number
   ): Effect.Effect<HostedSession, HostFullError | TransportError.TransportError> {
     const { closer, sessionDependencies, slots, table } = this.#options
@@ -75,7 +76,15 @@ export class SessionOpener {
         table.release(id)
         return Effect.andThen(HostMetrics.rejected(kind, taken.scope), Effect.fail(taken))
       }
-      const hosted = new HostedSession(sessionDependencies, { id, kind, principal, client, transport, openedAt })
+      const hosted = new HostedSession(sessionDependencies, {
+        id,
+        kind,
+        principal,
+        client,
+        transport,
+        openedAt,
+        endsAt
+      })
       // The newcomer waits until nothing of the victim is left, so that the host never exceeds its limit.
       const evicted = taken.victim === undefined ? Effect.void : closer.evict(taken.victim)
       return restore(Effect.andThen(evicted, this.#connect(hosted, handshakeMessages))).pipe(

@@ -32,13 +32,14 @@ import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
 import type { ModernClient } from "./ModernRequest.ts"
 import { type ModernCarrier, ModernRequestGate, type ModernServer } from "./ModernRequestGate.ts"
+import * as Permission from "./Permission.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
 import { type Reply, StatelessReplies } from "./StatelessReplies.ts"
 
 /** The parts that the frames of a server share. */
-export interface Server extends ServerDefinition.ServerDefinition, ModernServer {
+export interface Server extends ServerDefinition.ServerDefinition, ModernServer, Permission.Permitting {
   /** The services of the handlers. */
   readonly context: Context.Context<never>
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
@@ -65,6 +66,11 @@ export interface IncomingFrame {
   readonly era?: InboundEra.InboundEra | undefined
   /** The authenticated sender of the frame. */
   readonly principal?: Principal | undefined
+  /**
+   * Whether the transport authenticates its senders. A sender without a principal is then anonymous, and lacks every
+   * scope. Default: no, and a sender without a principal lacks none.
+   */
+  readonly authenticates?: boolean | undefined
   /**
    * An identity for a client without a principal, such as its address. It prevents one client from taking all of the
    * capacity. Default: all clients without a principal count as one client.
@@ -199,6 +205,10 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
     return this.#from.parameterHeaders
   }
 
+  get authenticates(): boolean {
+    return this.#from.authenticates === true
+  }
+
   get source(): IncomingFrame["client"] {
     return this.#from.client
   }
@@ -293,6 +303,14 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
     requests.serve(new HandshakeGate(this, this), message, origin, bytes, principal)
   }
 
+  permit(message: JsonRpc.Request): JsonRpc.ErrorObject | undefined {
+    return this.#server.scopesOf === undefined ? undefined : Permission.ofRequest(this.#server, message, this.#sender)
+  }
+
+  get #sender(): Permission.Sender {
+    return { principal: this.#from.principal, authenticates: this.authenticates }
+  }
+
   answerInitialize(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {
     ServerHandshake.answerInFrame(this, this.description, message, origin)
   }
@@ -312,6 +330,7 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
       sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
       session: undefined,
       source: this.source,
+      authenticates: this.authenticates,
       detachStream: undefined,
       // No client has a log level, because none is stored.
       sendLog: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)

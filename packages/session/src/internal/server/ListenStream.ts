@@ -4,6 +4,7 @@ import { JsonRpc, type RequestId, Subscription, type TaskExtension } from "@effe
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type { ListenerShape } from "../../Listener.ts"
+import type { Principal } from "../../Principal.ts"
 
 /** The method that opens a stream. */
 export const method = "subscriptions/listen"
@@ -41,6 +42,8 @@ const served = (
  */
 export class ListenStream<E> implements ListenerShape {
   readonly requested: Subscription.SubscriptionFilter
+  /** The sender of the request. */
+  readonly owner: Principal | undefined
   readonly #id: RequestId.RequestId
   readonly #send: (message: JsonRpc.Notification) => Effect.Effect<void, E>
   readonly #changes = new Set<Subscription.ListChange>()
@@ -56,9 +59,11 @@ export class ListenStream<E> implements ListenerShape {
   constructor(
     id: RequestId.RequestId,
     requested: Subscription.SubscriptionFilter,
+    owner: Principal | undefined,
     send: (message: JsonRpc.Notification) => Effect.Effect<void, E>
   ) {
     this.#id = id
+    this.owner = owner
     this.requested = requested
     this.#send = send
     this.#filter = requested
@@ -174,7 +179,11 @@ const isFilter = (value: unknown): value is Subscription.SubscriptionFilter =>
 /** The open streams of a server or of a session. */
 export interface Listeners {
   /** `undefined` after they have been ended. */
-  listeners: Set<Pick<ListenStream<unknown>, "end">> | undefined
+  listeners: Set<Pick<ListenStream<unknown>, "end" | "owner">> | undefined
+  /** Called with the owner of a stream that has been added. Absent if the streams end with their connection. */
+  readonly listenerAdded?: ((owner: Principal | undefined) => void) | undefined
+  /** Called after a stream has ended. */
+  readonly listenerEnded?: (() => void) | undefined
 }
 
 /** Ends all streams gracefully, and later ones at once (SUB-07). */
@@ -182,4 +191,22 @@ export const endAll = (open: Listeners): void => {
   const { listeners = [] } = open
   open.listeners = undefined
   for (const listener of listeners) listener.end()
+}
+
+/** Ends the streams of some owners gracefully. Their clients may open new ones. */
+export const endSome = (
+  { listeners = new Set() }: Listeners,
+  which: (owner: Principal | undefined) => boolean
+): void => {
+  for (const listener of listeners) if (which(listener.owner)) listener.end()
+}
+
+/** Returns the time at which the next identity of an owner expires, in milliseconds since the epoch, or `Infinity`. */
+export const nextExpiry = ({ listeners = new Set() }: Listeners, now: number): number => {
+  let next = Number.POSITIVE_INFINITY
+  for (const { owner } of listeners) {
+    const expiresAt = owner?.expiresAt ?? Number.POSITIVE_INFINITY
+    if (expiresAt > now && expiresAt < next) next = expiresAt
+  }
+  return next
 }

@@ -56,6 +56,10 @@ export interface ModernCarrier {
     readonly context: Context.Context<never>
     readonly timer: { readonly now: () => number }
   }
+  /** Whether the transport authenticates its senders. */
+  readonly authenticates: boolean
+  /** Returns the error of a request that its sender may not send. */
+  permit(message: JsonRpc.Request): JsonRpc.ErrorObject | undefined
   /** The `Mcp-Param-*` headers of the request, if it came by HTTP. */
   readonly parameterHeaders: { readonly [name: string]: string } | undefined
   /** Distinguishes clients without a principal: their session, or the identity that a frame without one has. */
@@ -113,6 +117,10 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
       default:
         return profile
     }
+  }
+
+  permit(message: JsonRpc.Request): JsonRpc.ErrorObject | undefined {
+    return this.#carrier.permit(message)
   }
 
   /** Prepares a request. The handlers of some methods may ask the client, and are run again with its answers. */
@@ -200,6 +208,7 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
     const listener = new ListenStream.ListenStream(
       message.id,
       notifications,
+      this.#principal,
       (notification: JsonRpc.Notification) => this.#carrier.send(notification)
     )
     this.#listener = listener
@@ -207,8 +216,13 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
       const { listeners } = this.#server
       if (listeners === undefined) listener.end()
       listeners?.add(listener)
+      this.#server.listenerAdded?.(this.#principal)
       const served = Effect.catchTag(listener.serve(handling), "RequestError", () => Effect.fail(streamLost))
-      return Effect.onExit(served, () => Effect.sync(() => this.#server.listeners?.delete(listener)))
+      return Effect.onExit(served, () =>
+        Effect.sync(() => {
+          this.#server.listeners?.delete(listener)
+          this.#server.listenerEnded?.()
+        }))
     })
   }
 
@@ -239,6 +253,7 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
       once: run === undefined ? undefined : (key, schemas, step) => run.once(key, schemas, step),
       session: undefined,
       source: this.#carrier.source,
+      authenticates: this.#carrier.authenticates,
       parameterHeaders: () => this.#carrier.parameterHeaders,
       detachStream: undefined,
       sendLog: (message) =>

@@ -24,7 +24,9 @@ import { RateLimit } from "../engine/RateLimit.ts"
 import { monotonicMillis } from "../monotonicMillis.ts"
 import * as NumericOption from "../NumericOption.ts"
 import { trust } from "../trust.ts"
+import * as HandlerScopes from "./HandlerScopes.ts"
 import { KnownClients } from "./KnownClients.ts"
+import type * as Permission from "./Permission.ts"
 import type * as RequestState from "./replay/RequestState.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import type { GatedServerTasks, ServerTaskGate } from "./ServerTaskGate.ts"
@@ -41,6 +43,7 @@ export interface Options {
   readonly middleware?: Middleware<unknown, unknown>
   readonly requestState?: RequestStateOptions
   readonly tasks?: GatedServerTasks
+  readonly scopesOf?: Permission.ScopesOf
 }
 
 /** Options of the state of a call that asks its client, in a revision without requests of the server. */
@@ -77,6 +80,8 @@ export interface ServerDefinition {
   readonly clients: KnownClients
   readonly middleware: Middleware<unknown, unknown> | undefined
   readonly requestStateOptions: { readonly expiryMillis: number; readonly isSingleUse: boolean }
+  /** Returns the scopes that requests need. */
+  readonly scopesOf: Permission.ScopesOf | undefined
   /** Bounds the warnings about states that do not open. */
   readonly stateWarnings: RateLimit
 }
@@ -162,6 +167,7 @@ const define = (
       ? capabilities
       : { ...capabilities, extensions: { ...capabilities.extensions, [TaskExtension.name]: {} } },
     middleware,
+    scopesOf: options.scopesOf ?? HandlerScopes.of(programs),
     requestStateOptions: { expiryMillis: Duration.toMillis(expiry), isSingleUse: requestState.singleUse === true },
     stateWarnings: new RateLimit(1)
   }

@@ -13,6 +13,7 @@ import * as Outgoing from "../engine/Outgoing.ts"
 import { OwnErrors } from "../engine/OwnErrors.ts"
 import * as TaskRequests from "../engine/TaskRequests.ts"
 import { trust } from "../trust.ts"
+import * as Permission from "./Permission.ts"
 import type { ServerSessionShape } from "./ServerSessionShape.ts"
 
 type Service = RequestContext["Service"]
@@ -29,6 +30,8 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
       step: Effect.Effect<unknown, unknown>
     ) => Effect.Effect<unknown, unknown>)
     | undefined
+  /** Whether the transport authenticates its senders. */
+  readonly authenticates: boolean
   /** Returns the `Mcp-Param-*` headers of the request. */
   readonly parameterHeaders?: () => Service["parameterHeaders"]
   /** Sends the requests of a handler that become tasks. `undefined` where none can. */
@@ -53,6 +56,11 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
 
   get principal(): Service["principal"] {
     return this.incoming.principal
+  }
+
+  get lacksScopes(): Service["lacksScopes"] {
+    const { dependencies: { authenticates }, principal } = this
+    return (scopes) => Permission.lacks({ principal, authenticates }, scopes)
   }
 
   get session(): Service["session"] {

@@ -42,6 +42,7 @@ import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
 import type { ModernClient } from "./ModernRequest.ts"
 import { ModernRequestGate, type ModernServer } from "./ModernRequestGate.ts"
+import * as Permission from "./Permission.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
@@ -269,6 +270,15 @@ export class ServerSessionImplementation extends ServerSessionMembers
     ServerHandshake.answer(this.runtime, this, message, origin)
   }
 
+  permit(message: JsonRpc.Request, principal: Principal | undefined): JsonRpc.ErrorObject | undefined {
+    if (this.#server.scopesOf === undefined) return undefined
+    return Permission.ofRequest(
+      { scopesOf: this.#server.scopesOf, scopesFailed: (thrown) => this.runtime.fork(Permission.log(thrown)) },
+      message,
+      { principal, authenticates: this.authenticates }
+    )
+  }
+
   intercept(message: JsonRpc.Notification): boolean {
     return ServerHandshake.observe(this.runtime, message, () => this.release())
   }
@@ -306,6 +316,8 @@ export class ServerSessionImplementation extends ServerSessionMembers
     this.#firstClient ??= this.#keep(client.profile)
     const carrier = {
       runtime,
+      authenticates: this.authenticates,
+      permit: (message: JsonRpc.Request) => this.permit(message, principal),
       parameterHeaders: undefined,
       source: this,
       send: (notification: JsonRpc.Notification) => this.sender.send(notification, origin)
@@ -354,6 +366,11 @@ export class ServerSessionImplementation extends ServerSessionMembers
   /** The session of a handler; none without sessions, because each request stands alone. */
   get session(): ServerSessionShape | undefined {
     return this.#server.start.client === undefined ? this : undefined
+  }
+
+  /** Whether the transport authenticates its senders. */
+  get authenticates(): boolean {
+    return this.runtime.connection.authenticates === true
   }
 
   /** One session, so one client. */

@@ -9,15 +9,18 @@ import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
 import type * as Handlers from "../../Handlers.ts"
 import { MemoryBudget } from "../../MemoryBudget.ts"
+import * as Principal from "../../Principal.ts"
 import type * as Session from "../../Session.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { Observers } from "../engine/Observers.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
+import { Timer } from "../engine/Timer.ts"
 import { monotonicMillis } from "../monotonicMillis.ts"
 import { FairCapacity } from "./FairCapacity.ts"
 import { FrameServer, type IncomingFrame, type Server } from "./FrameServer.ts"
 import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
+import * as Permission from "./Permission.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import type { Reply } from "./StatelessReplies.ts"
 
@@ -33,6 +36,20 @@ export interface StatelessServer {
    * that no handler may see. Pass the value on to `handle`.
    */
   readonly eraOf: (message: JsonRpc.Classified, headers: InboundEra.Headers) => InboundEra.InboundEra
+  /**
+   * Returns the error of a message whose sender lacks a scope of its requests, and `undefined` for any other message.
+   * The data of the error has the scopes of all of them. A transport that authenticates its senders calls it after it
+   * has read a message, and before it begins its response. `handle` decides the same for each request.
+   */
+  readonly permit: (
+    message: JsonRpc.Classified,
+    principal: Principal.Principal | undefined
+  ) => JsonRpc.ErrorObject | undefined
+  /**
+   * Ends all streams of notifications of the principal with this id, with their results (SUB-07). Its other requests go
+   * on.
+   */
+  readonly endStreamsOf: (principal: string) => void
   /**
    * Ends all streams of notifications with their results, and later ones at once (SUB-07). Then waits until no request
    * is in flight, at most for `limits.gracefulTimeout`.
@@ -79,14 +96,31 @@ export const makeWith = (
     context,
     fork,
     emit: (event: SessionEvent) => observers.emit(event),
+    scopesFailed: (thrown) => void fork(Permission.log(thrown)),
     timer: { now: () => monotonicMillis(clock) },
     budget,
     capacity: new FairCapacity(limits, budget),
     listenerCapacity: new FairCapacity({ ...limits, maxIncomingRequests: limits.maxListeners }, budget),
     listeners: new Set(),
+    listenerAdded: (owner) => {
+      if (owner?.expiresAt !== undefined) expiry.watch(expiry.now() + owner.expiresAt - clock.currentTimeMillisUnsafe())
+    },
+    listenerEnded: () => {
+      if (server.listeners === undefined || server.listeners.size === 0) expiry.rest()
+    },
     unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
     requestState: ServerDefinition.requestStateSettings(definition, context, clock)
   }
+  /** Ends the streams of notifications whose identities have expired, so that their clients open new ones. */
+  const expiry = new Timer({
+    clock,
+    fork,
+    expire: (time) => {
+      const now = clock.currentTimeMillisUnsafe()
+      ListenStream.endSome(server, (owner) => Principal.isExpired(owner, now))
+      return time + ListenStream.nextExpiry(server, now) - now
+    }
+  })
   const stopResuming = definition.tasks?.resumeWith(context)
   const idle = Latch.makeUnsafe(true)
   let inFlight = 0
@@ -118,8 +152,18 @@ export const makeWith = (
   return {
     revisions: definition.description.supported,
     eraOf: (message, headers) => InboundEra.ofPost(server, message, headers),
+    permit: (message, principal) => {
+      const error = Permission.ofMessage(server, message, { principal, authenticates: true })
+      if (error === undefined) return undefined
+      for (const { id, method } of Permission.requestsIn(message)) {
+        server.emit({ _tag: "Rejected", method, id, code: error.code })
+      }
+      return error
+    },
+    endStreamsOf: (id) => ListenStream.endSome(server, (owner) => owner?.id === id),
     drain: Effect.suspend(() => {
       ListenStream.endAll(server)
+      expiry.rest()
       stopResuming?.()
       return Effect.asVoid(
         Effect.timeoutOption(Effect.interruptible(Latch.await(idle)), Duration.millis(limits.gracefulTimeout))

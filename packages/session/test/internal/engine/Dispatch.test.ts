@@ -17,6 +17,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   method: request.method,
   meta: undefined,
   principal: undefined,
+  lacksScopes: () => false,
   session: undefined,
   parameterHeaders: undefined,
   releaseStream: Effect.succeed(false),

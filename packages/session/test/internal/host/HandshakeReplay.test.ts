@@ -19,6 +19,7 @@ describe("the connection of a restored session", () => {
         started: Effect.void,
         halfCloseMillis: 500,
         hideSecrets: (text) => text,
+        authenticates: true,
         onHandshake: called("onHandshake"),
         onSessionEnd: called("onSessionEnd")
       }

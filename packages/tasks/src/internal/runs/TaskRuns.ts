@@ -42,7 +42,7 @@ export interface Start {
   /** The lifetime that the client wishes, in milliseconds. */
   readonly ttlMillis: number | undefined
   /** The facts for another run; `undefined` if there is none. */
-  readonly resumption?: Pick<StoredTask.TaskResumption, "claims" | "profile"> | undefined
+  readonly resumption?: Pick<StoredTask.TaskResumption, "claims" | "profile" | "scopes"> | undefined
   /** The questions that were answered before the request became a task. */
   readonly questions?: ReadonlyArray<StoredTask.TaskQuestion>
   readonly steps?: ReadonlyArray<StoredTask.TaskStep>

@@ -15,6 +15,7 @@ const members = {
   method: "value",
   meta: "value",
   principal: "value",
+  lacksScopes: "value",
   session: "value",
   profile: "value",
   parameterHeaders: "value",

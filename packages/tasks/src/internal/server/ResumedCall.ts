@@ -1,5 +1,6 @@
 /** The call of a task that another process has begun, as its handler sees it. */
 
+import * as Principal from "@effect-mcp/session/Principal"
 import type { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import type * as StoredTask from "../../StoredTask.ts"
@@ -10,19 +11,25 @@ type Service = RequestContext["Service"]
 /** The members of a call that a task reads. */
 export type TaskCall = Pick<
   Service,
-  "id" | "log" | "meta" | "method" | "parameterHeaders" | "principal" | "profile" | "session"
+  "id" | "lacksScopes" | "log" | "meta" | "method" | "parameterHeaders" | "principal" | "profile" | "session"
 >
 
 /** Returns the call of a stored task. It has no session, and no headers. */
 export const make = (
   { id, principal, request: { method, params } }: StoredTask.StoredTask,
-  { claims, profile }: StoredTask.TaskResumption
+  { claims, profile, scopes }: StoredTask.TaskResumption
 ): TaskCall => ({
   id,
   method,
   // The metadata was checked before the task was stored.
   meta: trust<Service["meta"]>(params?.["_meta"]),
-  principal: principal === undefined ? undefined : claims === undefined ? { id: principal } : { id: principal, claims },
+  principal: principal === undefined ? undefined : {
+    id: principal,
+    ...(claims === undefined ? undefined : { claims }),
+    ...(scopes === undefined ? undefined : { scopes })
+  },
+  // A call without a principal was permitted to begin.
+  lacksScopes: (wanted) => principal !== undefined && !Principal.hasScopes({ id: principal, scopes }, wanted),
   session: undefined,
   profile,
   parameterHeaders: undefined,
@@ -33,4 +40,8 @@ export const make = (
 /** Returns what another process needs to run the task of a call again. */
 export const resumptionOf = (
   { principal, profile }: Pick<TaskCall, "principal" | "profile">
-): Pick<StoredTask.TaskResumption, "claims" | "profile"> => ({ profile, claims: principal?.claims })
+): Pick<StoredTask.TaskResumption, "claims" | "profile" | "scopes"> => ({
+  profile,
+  claims: principal?.claims,
+  scopes: principal?.scopes
+})

@@ -83,6 +83,10 @@ export class TaskContext implements Service {
     this.#status = new StatusMessage(tasks, id, scope, runs)
   }
 
+  get lacksScopes(): Service["lacksScopes"] {
+    return (scopes) => this.#call.lacksScopes(scopes)
+  }
+
   get parameterHeaders(): Service["parameterHeaders"] {
     return this.#call.parameterHeaders
   }

@@ -29,6 +29,8 @@ export interface Options {
   readonly heartbeat: Heartbeat
   /** The sender of all messages, if it is known. */
   readonly principal?: Principal | undefined
+  /** Whether the sender was authenticated, or accepted as anonymous. Default: a client authenticates no server. */
+  readonly authenticates?: boolean
   /** The unfinished messages of the server, to which this connection adds its own. */
   readonly incoming?: IncomingMessages | undefined
 }
@@ -75,7 +77,7 @@ export const make = Effect.fnUntraced(function*<E>(
   controlOf: Effect.Effect<SocketControl, E>,
   options: Options
 ): Effect.fn.Return<Transport.Connection, Socket.SocketError | E, Scope.Scope> {
-  const { closeMillis, heartbeat, incoming, limits, principal, side } = options
+  const { authenticates = false, closeMillis, heartbeat, incoming, limits, principal, side } = options
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const { pull } = yield* restore(socket.reader)
@@ -172,6 +174,7 @@ export const make = Effect.fnUntraced(function*<E>(
 
       const connection: Transport.Connection = {
         run,
+        authenticates,
         send: ({ message }) => writer.send(message),
         onSessionEnd: (why) => {
           reason = why

@@ -11,12 +11,11 @@
  * 5. Is its method served? 405
  * 6. The reader of its route: `Accept` (406), `Content-Type` and `Content-Encoding` (415), `MCP-Protocol-Version`
  *    (400), the body (400, 408, 413, 503).
- * 7. The handler of its route.
+ * 7. The handler of its route. That of POST checks the scopes of the message before it begins the response (401, 403).
  */
 import { ErrorCode, Revision } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
-import type { Principal } from "@effect-mcp/session/Principal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
@@ -31,21 +30,20 @@ import * as utf8 from "../../shared/utf8.ts"
 import * as AcceptHeader from "./AcceptHeader.ts"
 import * as AuthenticationHeaders from "./AuthenticationHeaders.ts"
 import * as Authenticator from "./Authenticator.ts"
+import * as Challenges from "./Challenges.ts"
 import * as ContentType from "./ContentType.ts"
 import * as HttpConnections from "./HttpConnections.ts"
 import * as HttpResponses from "./HttpResponses.ts"
 import type { HttpServerSettings } from "./HttpServerSettings.ts"
 import * as IncomingBodies from "./IncomingBodies.ts"
 import * as OriginPolicy from "./OriginPolicy.ts"
+import * as ScopeRefusal from "./ScopeRefusal.ts"
 import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
 /** A request, and the principal that sends it. */
-export interface Sender {
-  readonly request: HttpServerRequest
-  readonly principal: Principal | undefined
-}
+export type Sender = ScopeRefusal.Sender
 
 /** The body of a POST, parsed. */
 export interface Body {
@@ -84,6 +82,8 @@ export interface HttpGuard {
   readonly readPost: (sender: Sender) => Effect.Effect<Omit<Post, "version">, Response>
   /** Reads the body of a POST, and nothing else of it. */
   readonly readBody: (request: HttpServerRequest) => Effect.Effect<Body, Response>
+  /** The responses to requests that lack scopes. */
+  readonly scopes: ScopeRefusal.ScopeRefusal
 }
 
 /** The headers that a page of an allowed origin may always send. */
@@ -254,6 +254,7 @@ export const make = Effect.fnUntraced(function*(
     protect: (routes, methodNotAllowed = methodNotAllowedInJson) => (request) =>
       protect(routes, request, methodNotAllowed),
     readPost,
-    readBody
+    readBody,
+    scopes: ScopeRefusal.make(Challenges.make(authentication))
   }
 })

@@ -51,6 +51,11 @@ export class SseStream {
     return this.#body !== undefined
   }
 
+  /** Returns whether this body is that of the stream now. */
+  isAttachedTo(body: SseResponseBody): boolean {
+    return this.#body === body
+  }
+
   /** Whether an event could not be stored, so that the stream cannot be resumed. */
   get hasGap(): boolean {
     return this.#hasGap

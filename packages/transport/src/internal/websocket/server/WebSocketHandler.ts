@@ -66,6 +66,7 @@ export const make = Effect.fnUntraced(function*(
       closeMillis,
       heartbeat,
       principal,
+      authenticates: true,
       incoming
     })
   })
@@ -73,7 +74,7 @@ export const make = Effect.fnUntraced(function*(
   const open = (
     socket: Socket.Socket,
     tcp: Net.Socket,
-    sender: Pick<SessionHost.OpenOptions, "client" | "principal">
+    sender: Pick<SessionHost.OpenOptions, "client" | "endsAt" | "principal">
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const connect = Effect.mapError(
       accept(socket, tcp, sender.principal),
@@ -92,7 +93,11 @@ export const make = Effect.fnUntraced(function*(
       }
       const tcp = yield* WebSocketUpgrade.take(request, subprotocol)
       const socket = yield* Effect.mapError(request.upgrade, () => WebSocketUpgrade.notAnUpgrade)
-      return yield* open(socket, tcp, { principal, client: ClientAddress.of(request) })
+      return yield* open(socket, tcp, {
+        principal,
+        endsAt: principal?.expiresAt,
+        client: ClientAddress.of(request)
+      })
     })
 
   return guard.protect(new Map([["GET", get]]))

@@ -1,4 +1,5 @@
 /** The handlers of HTTP+SSE: a GET opens a session with its event stream, and a POST carries one message. */
+import { JsonRpc } from "@effect-mcp/protocol"
 import { SessionId } from "@effect-mcp/session/internal"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -69,7 +70,14 @@ export const make = Effect.fnUntraced(function*(
       const id = SessionId.make()
       const connection = connections.register(new HttpSseServerConnection(withSession(endpoint(request), id), options))
       return Effect.map(
-        host.open(connection, { kind: "http-sse", id, principal, client: ClientAddress.of(request) }),
+        host.open(connection, {
+          kind: "http-sse",
+          id,
+          principal,
+          // The client cannot resume the stream, so the session ends with the identity of the stream.
+          endsAt: principal?.expiresAt,
+          client: ClientAddress.of(request)
+        }),
         // In one step: without it, an interruption could leave a session whose body is never closed.
         (hosted) => {
           const body = connection.start()
@@ -116,6 +124,8 @@ export const make = Effect.fnUntraced(function*(
     // Again, because the session may have ended while the body arrived.
     const found = find(id, principal)
     if (found === undefined) return yield* notFound
+    const refused = guard.scopes.check(host.stateless, JsonRpc.classify(frame), { principal, request })
+    if (refused !== undefined) return yield* Effect.fail(refused)
     found.hosted.touch()
     found.connection.post(frame, bytes, principal)
     return accepted

@@ -57,6 +57,7 @@ export class HttpSseServerConnection {
   /** Connects the session, once. */
   get connect(): Transport["Service"]["connect"] {
     const connection: Connection = {
+      authenticates: true,
       run: (deliver) => this.run(deliver),
       send: (outbound) => this.send(outbound)
     }

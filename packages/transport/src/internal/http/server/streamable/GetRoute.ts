@@ -6,6 +6,7 @@ import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as AcceptHeader from "../AcceptHeader.ts"
 import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
+import type * as StreamExpiry from "../StreamExpiry.ts"
 import { type Found, type SessionLookup, unknownSession } from "./SessionLookup.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -46,7 +47,8 @@ const streamOf = Effect.fnUntraced(function*(
 export const make = (
   lookup: SessionLookup,
   revisions: ReadonlyArray<Revision.Revision>,
-  store: EventStore["Service"] | undefined
+  store: EventStore["Service"] | undefined,
+  ends: StreamExpiry.StreamExpiry
 ): HttpGuard.Route =>
   Effect.fnUntraced(function*(sender) {
     const { request } = sender
@@ -70,6 +72,8 @@ export const make = (
         : connection.resume(stream, after)
       if (body === undefined) return Effect.fail(stream === undefined ? hasStandaloneStream : notStored)
       body.onClose(hosted.hold())
+      // The stream of a call that runs goes on.
+      if (connection.isStandalone(body)) ends(body, sender.principal)
       return Effect.succeed(HttpResponses.eventStream(body, {}))
     })
   })

@@ -1,5 +1,5 @@
 /** One POST and its response: the stream origin of the message that the POST carries. */
-import { ErrorCode, JsonRpc, type RequestId } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -11,7 +11,13 @@ import * as PostRules from "./PostRules.ts"
 
 /** The decision on the response to a POST. `Accepted`: there is no reply. */
 export type PostOutcome =
-  | { readonly _tag: "Json"; readonly body: string; readonly status: number }
+  | {
+    readonly _tag: "Json"
+    readonly body: string
+    readonly status: number
+    /** The scopes that the request needs and its sender lacks: the response has a challenge. */
+    readonly scopes?: ReadonlyArray<string> | undefined
+  }
   | { readonly _tag: "EventStream"; readonly body: SseResponseBody }
   | { readonly _tag: "Accepted" }
 
@@ -44,6 +50,14 @@ const statusOf = (reply: JsonRpc.Frame, message: JsonRpc.Classified, rules: Post
   if (JsonRpc.isBatch(reply) || !("error" in reply)) return 200
   return reply.error.code === ErrorCode.Overloaded ? 429 : rules.statusOf(reply.error.code, message)
 }
+
+/** Returns the scopes that the sender of a message lacks, as the reply to it says. */
+const scopesOf = (reply: JsonRpc.Frame, message: JsonRpc.Classified): ReadonlyArray<string> | undefined =>
+  JsonRpc.isBatch(reply) || !("error" in reply) ||
+    // The error of the call of an earlier request. The same request would receive it again, whatever its sender may do.
+    (message._tag === "Request" && message.message.method === "tasks/result")
+    ? undefined
+    : McpError.missingScopes(reply.error)
 
 /** Returns the ids of the requests in the message of a POST. */
 const requestIdsIn = (message: JsonRpc.Classified): ReadonlyArray<RequestId.RequestId> => {
@@ -166,12 +180,13 @@ export class PostExchange {
     const body = encoded.success
     if (last) this.#isRejected = "error" in message
     if (this.#stream !== undefined) return this.#writeEvent(this.#stream, body, last)
-    const status = last ? statusOf(message, posted, this.#rules) : 200
+    const scopes = last ? scopesOf(message, posted) : undefined
+    const status = scopes !== undefined ? 403 : last ? statusOf(message, posted, this.#rules) : 200
     // An error with its own status is JSON in every mode: the headers of a stream would have sent 200.
     if (last && (this.#owner.mode !== "stream" || status !== 200)) {
       const wasDetached = this.#isDetached
       this.#end()
-      this.#decide({ _tag: "Json", body, status })
+      this.#decide({ _tag: "Json", body, status, scopes })
       return wasDetached ? OutgoingFrame.noRoute(message) : Effect.void
     }
     return this.#owner.mode === "json" || this.#isDetached

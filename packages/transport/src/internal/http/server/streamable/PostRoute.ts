@@ -10,6 +10,7 @@ import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { onUndelivered } from "../ResponseDelivery.ts"
+import type { ScopeRefusal } from "../ScopeRefusal.ts"
 import type { PostResponse } from "./PostResponse.ts"
 import { idOf, type SessionLookup, unknownSession } from "./SessionLookup.ts"
 import type { StatelessPosts } from "./StatelessPosts.ts"
@@ -25,6 +26,7 @@ export interface PostRouteDependencies {
   readonly lookup: SessionLookup
   readonly posts: StatelessPosts
   readonly responses: PostResponse
+  readonly scopes: ScopeRefusal
   readonly revisions: ReadonlyArray<Revision.Revision>
   readonly maxInitializeBytes: number
   /** Whether a client can resume the stream of the response to its `initialize`. */
@@ -34,7 +36,7 @@ export interface PostRouteDependencies {
 
 /** Makes the route. */
 export const make = (dependencies: PostRouteDependencies) => {
-  const { fork, host, isStored, lookup, maxInitializeBytes, posts, responses, revisions } = dependencies
+  const { fork, host, isStored, lookup, maxInitializeBytes, posts, responses, revisions, scopes } = dependencies
 
   /** Opens a session with this `initialize` request. */
   const open = (
@@ -57,7 +59,7 @@ export const make = (dependencies: PostRouteDependencies) => {
         const orClose = <A>(effect: Effect.Effect<A>) =>
           Effect.onInterrupt(restore(effect), () => hosted.close(peerEnded))
         const exchange = connection.post(received, message)
-        const response = yield* orClose(responses.ofReply(exchange, { "mcp-session-id": id }))
+        const response = yield* orClose(responses.ofReply(exchange, received, { "mcp-session-id": id }))
         if (exchange.isRejected) {
           yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was rejected" })
           return HttpServerResponse.removeHeader(response, "mcp-session-id")
@@ -101,13 +103,16 @@ export const make = (dependencies: PostRouteDependencies) => {
       ({ connection, hosted }) =>
         Effect.uninterruptibleMask((restore): Effect.Effect<Response, Response> => {
           if (connection.isClosed) return Effect.fail(unknownSession(message))
+          // Before the session receives the message, because a stream could open before the session rejects it.
+          const refused = scopes.check(host.stateless, message, received)
+          if (refused !== undefined) return Effect.fail(refused)
           hosted.touch()
           if (version !== undefined) connection.reportMismatch(version)
           const exchange = connection.post(received, message)
-          const response = responses.ifDecided(exchange, {})
+          const response = responses.ifDecided(exchange, received)
           if (response !== undefined) return Effect.succeed(response)
           const release = hosted.hold()
-          return Effect.ensuring(responses.of(exchange, restore), Effect.sync(release))
+          return Effect.ensuring(responses.of(exchange, received, restore), Effect.sync(release))
         })
     )
   }

@@ -1,10 +1,12 @@
 /** The handler of Streamable HTTP with sessions: POST carries a message, GET opens a stream, DELETE ends a session. */
 import { Revision } from "@effect-mcp/protocol"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
+import * as StreamExpiry from "../StreamExpiry.ts"
 import * as GetRoute from "./GetRoute.ts"
 import type { PostResponse } from "./PostResponse.ts"
 import * as PostRoute from "./PostRoute.ts"
@@ -22,7 +24,8 @@ export const make = Effect.fnUntraced(function*(
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const { maxInitializeBytes, store } = options
   const { revisions } = host.stateless
-  const posts = new StatelessPosts(host.stateless, fork, options)
+  const { scopes } = guard
+  const posts = new StatelessPosts(host.stateless, fork, { ...options, scopes })
   yield* Effect.addFinalizer(() => posts.ended)
   const lookup = new SessionLookup(host, options)
   const post = PostRoute.make({
@@ -30,6 +33,7 @@ export const make = Effect.fnUntraced(function*(
     lookup,
     posts,
     responses,
+    scopes,
     revisions,
     maxInitializeBytes,
     isStored: store !== undefined,
@@ -37,7 +41,10 @@ export const make = Effect.fnUntraced(function*(
   })
   type Method = readonly [name: string, route: HttpGuard.Route]
   const posting: Method = ["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]
-  const getting: Method = ["GET", GetRoute.make(lookup, revisions, store)]
+  const getting: Method = [
+    "GET",
+    GetRoute.make(lookup, revisions, store, StreamExpiry.make(options.watchdog, yield* Clock.Clock))
+  ]
   const deleting: Method = [
     "DELETE",
     Effect.fnUntraced(function*(sender) {

@@ -11,7 +11,7 @@ import { idOf } from "./SessionLookup.ts"
 import * as StatelessPosts from "./StatelessPosts.ts"
 
 /** The settings of the handler. */
-export interface Options extends StatelessPosts.Options {
+export interface Options extends Omit<StatelessPosts.Options, "scopes"> {
   /** The time that requests in flight have to finish after shutdown begins. */
   readonly gracefulMillis: number
 }
@@ -36,7 +36,7 @@ export const make = Effect.fnUntraced(function*(
   const posts = new StatelessPosts.StatelessPosts(
     server,
     Effect.runForkWith(yield* Effect.context<never>()),
-    options
+    { ...options, scopes: guard.scopes }
   )
   const { gracefulMillis } = options
   let isDraining = false

@@ -11,6 +11,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import { replaceUnserializable } from "../../../shared/OutgoingFrame.ts"
 import type { Post } from "../HttpGuard.ts"
+import type { ScopeRefusal } from "../ScopeRefusal.ts"
 import { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
 import { type Owner, PostExchange, type ResponseMode } from "./PostExchange.ts"
@@ -24,6 +25,7 @@ export interface Options {
   readonly detachedMillis: number
   /** The characters that wait for a client before senders wait. */
   readonly capacity: number
+  readonly scopes: ScopeRefusal
 }
 
 /** The time that interrupted handlers have to clean up. */
@@ -48,6 +50,7 @@ class PostedFrame implements StatelessServer.IncomingFrame {
   readonly message: JsonRpc.Classified
   readonly era: StatelessServer.Era
   readonly principal: Principal | undefined
+  readonly authenticates = true
   readonly client: string | undefined
   readonly bytes: number | undefined
   readonly notify: StatelessServer.IncomingFrame["notify"]
@@ -84,6 +87,7 @@ export class StatelessPosts implements Owner {
   readonly sendsPrimingEvents = false
   readonly #server: StatelessServer.StatelessServer
   readonly #capacity: number
+  readonly #scopes: ScopeRefusal
   readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly #fibers = new Map<PostExchange, Fiber.Fiber<void>>()
 
@@ -98,6 +102,7 @@ export class StatelessPosts implements Owner {
     this.watchdog = options.watchdog
     this.detachedMillis = options.detachedMillis
     this.#capacity = options.capacity
+    this.#scopes = options.scopes
   }
 
   /** Starts to serve a POST, and returns its exchange. */
@@ -131,10 +136,12 @@ export class StatelessPosts implements Owner {
     responses: PostResponse,
     revision: Revision.Revision = Revision.latest
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> {
-    return Effect.uninterruptibleMask((restore) => {
+    return Effect.uninterruptibleMask((restore): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
+      const refused = this.#scopes.check(this.#server, message, received)
+      if (refused !== undefined) return Effect.fail(refused)
       const exchange = this.#post(received, message, era, revision)
-      const response = responses.ifDecided(exchange, {})
-      return response === undefined ? responses.of(exchange, restore) : Effect.succeed(response)
+      const response = responses.ifDecided(exchange, received)
+      return response === undefined ? responses.of(exchange, received, restore) : Effect.succeed(response)
     })
   }
 

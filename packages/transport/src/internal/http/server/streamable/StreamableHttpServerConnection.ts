@@ -75,6 +75,7 @@ export class StreamableHttpServerConnection implements Owner {
       run: (deliver, hooks) => this.run(deliver, hooks),
       send: (outbound) => this.send(outbound),
       endExchange,
+      authenticates: true,
       stalled: (origin) => this.stalled(origin),
       onHandshake: (profile) => this.onHandshake(profile),
       detachStream
@@ -159,6 +160,11 @@ export class StreamableHttpServerConnection implements Owner {
     this.#standalone = undefined
     this.#resumable?.delete(stream.key.stream)
     stream.end()
+  }
+
+  /** Returns whether a body is that of the standalone stream. */
+  isStandalone(body: SseResponseBody): boolean {
+    return this.#standalone?.isAttachedTo(body) === true
   }
 
   /** Returns whether this connection opened the stream, and not one that the session had at another host. */

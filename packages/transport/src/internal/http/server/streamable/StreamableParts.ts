@@ -24,6 +24,7 @@ export const make = Effect.fnUntraced(function*(options: StreamableOptions) {
   const guard = yield* HttpGuard.make(watchdog, settings)
   const responses = PostResponse.make({
     mode,
+    scopes: guard.scopes,
     adaptiveMillis: Duration.toMillis(options.adaptiveTimeout ?? "1 second")
   })
   const exchanges = { mode, watchdog, capacity: settings.maxStreamCharacters, detachedMillis }

@@ -1,0 +1,91 @@
+/** The scopes that requests need, and the decision whether their senders have them. */
+
+import { ErrorCode, JsonRpc, McpError } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Principal from "../../Principal.ts"
+
+/** Returns all scopes that a request needs; `undefined` or none if it needs none. */
+export type ScopesOf = (request: Pick<JsonRpc.Request, "method" | "params">) => ReadonlyArray<string> | undefined
+
+/** The sender of a request. */
+export interface Sender {
+  readonly principal: Principal.Principal | undefined
+  /** Whether the transport authenticates its senders, so that one without a principal is anonymous. */
+  readonly authenticates: boolean
+}
+
+/** The parts of a server that decide. */
+export interface Permitting {
+  /** Absent if no request needs a scope. */
+  readonly scopesOf: ScopesOf | undefined
+  /** Receives what `scopesOf` has thrown. */
+  readonly scopesFailed: (thrown: unknown) => void
+}
+
+/**
+ * Returns whether the sender lacks one of the scopes. Over a transport without authentication, the one client is the
+ * owner of the process, and lacks none; a principal has the scopes that are granted to it there, too.
+ */
+export const lacks = ({ authenticates, principal }: Sender, scopes: ReadonlyArray<string>): boolean =>
+  (principal !== undefined || authenticates) && !Principal.hasScopes(principal, scopes)
+
+/** The error of a request that lacks scopes: a plain object, because its sender decides how many occur. */
+const insufficient = (scopes: ReadonlyArray<string>): JsonRpc.ErrorObject => {
+  const { code, data, message } = McpError.insufficientScope(scopes)
+  return { code, message, data }
+}
+
+const failed: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: McpError.internalError.message }
+
+/** Logs what `scopesOf` has thrown. */
+export const log = (thrown: unknown): Effect.Effect<void> =>
+  Effect.logError("scopesOf threw, so its request is rejected", thrown)
+
+/** Returns the error of requests whose sender lacks a scope of them: with the scopes of all of them (AUT-47). */
+const problemOf = (
+  { scopesFailed, scopesOf }: Permitting,
+  requests: ReadonlyArray<JsonRpc.Request>,
+  sender: Sender
+): JsonRpc.ErrorObject | undefined => {
+  if (scopesOf === undefined) return undefined
+  try {
+    const [first, ...others] = requests
+    const scopes = first === undefined
+      ? undefined
+      : others.length === 0
+      ? scopesOf(first)
+      : [...new Set(requests.flatMap((request) => scopesOf(request) ?? []))]
+    return scopes === undefined || !lacks(sender, scopes) ? undefined : insufficient(scopes)
+  } catch (thrown) {
+    // A request whose scopes are not known is not served.
+    scopesFailed(thrown)
+    return failed
+  }
+}
+
+/** Returns the error of a request that its sender may not send. */
+export const ofRequest = (
+  server: Permitting,
+  request: JsonRpc.Request,
+  sender: Sender
+): JsonRpc.ErrorObject | undefined => problemOf(server, [request], sender)
+
+/** Returns the requests of a message. */
+export const requestsIn = (message: JsonRpc.Classified): ReadonlyArray<JsonRpc.Request> => {
+  switch (message._tag) {
+    case "Request":
+      return [message.message]
+    case "Batch":
+      return JsonRpc.messages(message.frames).filter(JsonRpc.isRequest)
+    default:
+      return []
+  }
+}
+
+/** Returns the error of a message, which may be a batch, that its sender may not send. */
+export const ofMessage = (
+  server: Permitting,
+  message: JsonRpc.Classified,
+  sender: Sender
+): JsonRpc.ErrorObject | undefined =>
+  server.scopesOf === undefined ? undefined : problemOf(server, requestsIn(message), sender)
