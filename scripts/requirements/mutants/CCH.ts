@@ -115,7 +115,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-10",
-    at: "Registry.visible",
+    at: "Registry.#decided",
     original: "entries.filter((entry) => seen.has(entry))",
     broken: "[...entries]",
     test: "packages/server/test/modernGroups.test.ts",

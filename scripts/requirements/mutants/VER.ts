@@ -189,7 +189,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-22",
-    at: "Registry.visible",
+    at: "Registry.#decided",
     original: "seen.has(entry)",
     broken: "seen.has(entry) && Reflect.get(entry, \"listed\") !== true && Reflect.set(entry, \"listed\", true)",
     test: "packages/server/test/modernGroups.test.ts",
@@ -327,7 +327,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-22",
-    at: "Registry.visible",
+    at: "Registry.#decided",
     original: "if (this.#deciders.size === 0) return Effect.succeed(entries)",
     broken:
       "if (this.#deciders.size === 0) return Effect.sync(() => Reflect.set(this, \"calls\", Number(Reflect.get(this, \"calls\") ?? 0) + 1) && Number(Reflect.get(this, \"calls\")) % 2 === 0 ? entries.toReversed() : entries)",
@@ -336,7 +336,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-22",
-    at: "Registry.visible",
+    at: "Registry.#decided",
     original: "if (this.#deciders.size === 0) return Effect.succeed(entries)",
     broken:
       "if (this.#deciders.size === 0) return Effect.sync(() => Reflect.set(this, \"calls\", Number(Reflect.get(this, \"calls\") ?? 0) + 1) && Number(Reflect.get(this, \"calls\")) > 1 ? entries.slice(1) : entries)",
