@@ -50,13 +50,15 @@ type Visit = (
 
 const loopback = (options: LoopbackOptions, visit: Visit): UserAgent.UserAgent => ({
   _tag: "Redirect",
-  open: (remembered) =>
+  open: (remembered, required) =>
     Effect.map(
-      LoopbackListener.reopen(
-        { hostname: options.hostname ?? "127.0.0.1", path: options.path ?? "/callback" },
-        options.port,
-        remembered
-      ),
+      required === undefined
+        ? LoopbackListener.reopen(
+          { hostname: options.hostname ?? "127.0.0.1", path: options.path ?? "/callback" },
+          options.port,
+          remembered
+        )
+        : LoopbackListener.openAt(required),
       (listener) => ({
         uri: listener.uri,
         applicationType: "native",

@@ -6,11 +6,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as ClientIdentity from "./ClientIdentity.ts"
 import type * as Grant from "./Grant.ts"
 import type { PendingSignIn } from "./internal/access/PendingSignIn.ts"
 import { ServerAccess } from "./internal/access/ServerAccess.ts"
+import { SignInQueue } from "./internal/access/SignInQueue.ts"
 import * as Discovery from "./internal/discovery/Discovery.ts"
 import * as OAuthHttp from "./internal/fetch/OAuthHttp.ts"
 import * as Registration from "./internal/registration/Registration.ts"
@@ -80,6 +82,8 @@ export interface SignIn {
   readonly url: string | undefined
   /** The code that the person enters there. */
   readonly code: string | undefined
+  /** Whether the sign-in at another server is shown first. */
+  readonly isQueued: boolean
   /** The time at which it began, in milliseconds since 1970. */
   readonly since: number
   /** Completes when the person has signed in. It goes on if nothing waits for it. */
@@ -87,35 +91,18 @@ export interface SignIn {
 }
 
 /**
- * The state of the authorization at a server. Times are milliseconds since 1970.
- *
- * - `SignedOut`: there are no tokens.
- * - `Authorizing`: a person has to visit the URL and, on a device, to enter the code.
- * - `SignedIn`: there are tokens. If they have expired and are not refreshable, the next request needs a person.
+ * The state of the authorization at a server.
  *
  * @category models
  */
-export type Status =
-  | { readonly _tag: "SignedOut" }
-  | {
-    readonly _tag: "Authorizing"
-    readonly url: string | undefined
-    readonly code: string | undefined
-    readonly since: number
-  }
-  | {
-    readonly _tag: "SignedIn"
-    readonly issuer: string
-    readonly scopes: ReadonlyArray<string> | undefined
-    readonly expiresAt: number | undefined
-    readonly isRefreshable: boolean
-  }
+export type Status = ClientAuthorization.AccountStatus
 
 /**
  * The authorization of a program at the servers that it uses.
  *
  * Servers decide when it is needed, and people decide about windows: one opens because the program was started, and one
- * after each `login` or `confirm`. Nothing that a server sends opens another.
+ * after each `login` or `confirm`. Nothing that a server sends opens another. The windows of several servers open one
+ * after the other: when a person has signed in, or has not answered for 5 minutes. `login` waits for none.
  *
  * @example
  * ```ts
@@ -155,7 +142,13 @@ export class OAuth extends Context.Service<OAuth, {
   readonly status: (server: string | URL) => Effect.Effect<Status, OAuthError>
 }>()("@effect-mcp/auth/OAuth") {}
 
-const signInOf = ({ authorized, code, since, url }: PendingSignIn): SignIn => ({ authorized, code, since, url })
+const signInOf = ({ authorized, code, isQueued, since, url }: PendingSignIn): SignIn => ({
+  authorized,
+  code,
+  isQueued,
+  since,
+  url
+})
 
 /** Returns the identity, with the name of the client if a registration has none. */
 const named = (
@@ -171,6 +164,18 @@ const named = (
     : { ...identity, registration: { clientName, ...registration } }
 }
 
+/** Returns the options of a server whose client a configuration describes. */
+const configured = (
+  { clientId, clientSecret: secret, scopes }: ClientAuthorization.ConfiguredClient
+): ServerOptions => ({
+  ...(clientId === undefined ? {} : { identity: { preRegistered: [{ clientId, secret }] } }),
+  ...(scopes === undefined ? {} : { scopes })
+})
+
+/** Returns a text that is the same for the same client. */
+const nameOf = ({ clientId, clientSecret, redirectUri, scopes }: ClientAuthorization.ConfiguredClient): string =>
+  JSON.stringify([clientId, clientSecret && Redacted.value(clientSecret), redirectUri, scopes])
+
 /** Returns the identity for a grant, for which no client is registered (AUX-01). */
 const registeredBefore = (identity: ClientIdentity.ClientIdentity): ClientIdentity.ClientIdentity => ({
   preRegistered: identity.preRegistered,
@@ -185,7 +190,9 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
   const store = options.store ?? Option.getOrUndefined(provided) ?? (yield* TokenStore.makeMemory())
   const http = yield* OAuthHttp.makeNode({ allowedOrigins })
   const all = new Map(Object.entries(servers).map(([url, own]) => [Discovery.canonicalUri(new URL(url)), own]))
-  const accesses = new Map<string, ServerAccess>()
+  /** The authorizations at each server, by the client that a configuration describes. */
+  const accesses = new Map<string, Map<string, ServerAccess>>()
+  const queue = new SignInQueue()
   const registrations = new Map<string, Map<ClientIdentity.ClientIdentity | undefined, Registration.Registration>>()
 
   /** Servers with the same identity and account share the clients that are registered. */
@@ -203,7 +210,11 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
     return registration
   }
 
-  const created = Effect.fnUntraced(function*(server: URL, own: ServerOptions) {
+  const created = Effect.fnUntraced(function*(
+    server: URL,
+    own: ServerOptions,
+    redirectUri: string | undefined
+  ) {
     const { account = "default", dpop = false, grant, identity: given, legacyIssuer, resource, scopes, userAgent } = {
       ...options,
       ...own
@@ -226,20 +237,27 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
       userAgent: userAgent ?? UserAgent.none,
       grant,
       scopes,
-      isProven: dpop
+      isProven: dpop,
+      redirectUri,
+      queue
     }, scope)
   })
 
-  const of = (given: string | URL): Effect.Effect<ServerAccess> =>
+  const of = (given: string | URL, client?: ClientAuthorization.ConfiguredClient): Effect.Effect<ServerAccess> =>
     Effect.suspend(() => {
       const server = new URL(given)
-      const name = Discovery.canonicalUri(server)
-      const known = accesses.get(name)
+      const uri = Discovery.canonicalUri(server)
+      const ofServer = accesses.get(uri) ?? new Map<string, ServerAccess>()
+      accesses.set(uri, ofServer)
+      const name = client === undefined ? "" : nameOf(client)
+      // Without a description, the server is meant, whose client may be described elsewhere.
+      const known = ofServer.get(name) ?? (client === undefined ? [...ofServer.values()][0] : undefined)
       if (known !== undefined) return Effect.succeed(known)
-      return Effect.map(created(server, all.get(name) ?? {}), (access) => {
+      const own = { ...(client === undefined ? {} : configured(client)), ...all.get(uri) }
+      return Effect.map(created(server, own, client?.redirectUri), (access) => {
         // Another fiber may have been faster.
-        const first = accesses.get(name) ?? access
-        accesses.set(name, first)
+        const first = ofServer.get(name) ?? access
+        ofServer.set(name, first)
         return first
       })
     })

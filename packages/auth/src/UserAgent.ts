@@ -56,7 +56,8 @@ export interface DeviceCode extends SignInRequest {
  * The way in which a person signs in.
  *
  * - `Redirect`: the person visits a URL, and a redirect returns the code. `open` opens its place; `remembered` is the
- *   redirect URI that the client has registered before.
+ *   redirect URI that the client has registered before. `required` is the only one that the client can have, because it
+ *   was registered by hand.
  * - `Device`: the person enters a code on another device.
  * - `None`: there is no person. A server that needs one fails at once.
  *
@@ -65,7 +66,10 @@ export interface DeviceCode extends SignInRequest {
 export type UserAgent =
   | {
     readonly _tag: "Redirect"
-    readonly open: (remembered: string | undefined) => Effect.Effect<Redirection, OAuthError, Scope.Scope>
+    readonly open: (
+      remembered: string | undefined,
+      required?: string
+    ) => Effect.Effect<Redirection, OAuthError, Scope.Scope>
     /** Asks the person whether to open another window. Default: no window opens without `OAuth.login`. */
     readonly confirm?: ((request: SignInRequest) => Effect.Effect<boolean>) | undefined
   }

@@ -3,6 +3,7 @@
  * `servers` of VS Code.
  */
 import { Transport } from "@effect-mcp/session/Transport"
+import * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"
 import * as HiddenSecrets from "@effect-mcp/transport/HiddenSecrets"
 import * as HttpSseClient from "@effect-mcp/transport/HttpSseClient"
 import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClient"
@@ -10,11 +11,14 @@ import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as EntryReader from "./internal/configuration/EntryReader.ts"
 import type * as Expansion from "./internal/configuration/Expansion.ts"
 import * as JsonWithComments from "./internal/configuration/JsonWithComments.ts"
+import * as OAuthEntry from "./internal/configuration/OAuthEntry.ts"
+import * as ServerAccount from "./internal/configuration/ServerAccount.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 import * as McpTarget from "./McpTarget.ts"
 
@@ -112,6 +116,8 @@ const schemes: Readonly<Record<Exclude<Kind, "stdio"> | "any", ReadonlyArray<str
 
 type Reader = EntryReader.EntryReader
 
+type Authorization = ClientAuthorization.ClientAuthorization["Service"] | undefined
+
 /** Returns the kind that a text names. Hosts write `streamable-http`, `streamable_http` and `HTTP`. */
 const kindNamed = (text: string): Kind | undefined => kinds.get(text.toLowerCase().replace(/[-_]/g, ""))
 
@@ -181,11 +187,15 @@ const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | 
 const shown = (raw: string): string => raw.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//")
 
 /** Reports what a Unix socket cannot have. */
-const checkUnix = (reader: Reader, url: URL, headers: object): void => {
+const checkUnix = (reader: Reader, url: URL, headers: object, client: object | undefined): void => {
   const path = UnixPath.of(url)
   if (Result.isFailure(path)) reader.report("url", path.failure.problem, path.failure.advice)
   if (Object.keys(headers).length > 0) {
     reader.report("headers", "a Unix socket has no headers", "remove them, or use a URL of ws: or http:")
+  }
+  if (client !== undefined) {
+    const field = reader.has("oauth") ? "oauth" : "auth"
+    reader.report(field, "a Unix socket has no authorization", "remove it, or use a URL of ws: or http:")
   }
 }
 
@@ -196,6 +206,7 @@ const urlTarget = (
 ): McpTarget.McpTarget | undefined => {
   const text = reader.text("url")
   const headers = reader.headers("headers")
+  const client = OAuthEntry.read(reader)
   if (text === undefined || text.problems.length > 0) return undefined
   if (!URL.canParse(text.value)) {
     reader.report("url", "it is no absolute URL", "write one such as https://example.com/mcp")
@@ -212,29 +223,40 @@ const urlTarget = (
   if (url.username !== "" || url.password !== "") {
     reader.report("url", "it contains a user or a password", "send them in headers, as Authorization")
   }
-  if (url.protocol === "unix:" && kind === "any") checkUnix(reader, url, headers)
+  if (url.protocol === "unix:" && kind === "any") checkUnix(reader, url, headers, client)
   if (reader.problems.length > 0) return undefined
   const all = { ...options.url, headers: { ...headers, ...options.headers } }
-  const { authorization, maxMessageBytes, maxMessageNodes } = all
+  const { maxMessageBytes, maxMessageNodes } = all
   const description = shown(reader.raw("url") ?? "")
-  const layerOf = (): McpTarget.McpTarget["transport"] => {
+  const layerOf = (authorization: Authorization): McpTarget.McpTarget["transport"] => {
     switch (kind) {
       case "http":
-        return StreamableHttpClient.layerNode({ ...all, url })
+        return StreamableHttpClient.layerNode({ ...all, authorization, url })
       case "sse":
         return HttpSseClient.layerNode({ url, headers: all.headers, authorization, maxMessageBytes, maxMessageNodes })
       case "ws":
         return WebSocketClient.layerNode({ url, headers: all.headers, authorization, maxMessageBytes, maxMessageNodes })
-      case "any":
-        return McpTarget.url(url, url.protocol === "unix:" ? { maxMessageBytes, maxMessageNodes } : all).transport
+      case "any": {
+        const isUnix = url.protocol === "unix:"
+        return McpTarget.url(url, isUnix ? { maxMessageBytes, maxMessageNodes } : { ...all, authorization }).transport
+      }
     }
   }
+  const authorized = client === undefined ? layerOf(all.authorization) : Layer.unwrap(
+    Effect.map(
+      Effect.serviceOption(ClientAuthorization.ClientAuthorization),
+      (provided) => layerOf(ServerAccount.configured(all.authorization ?? Option.getOrUndefined(provided), client))
+    )
+  )
   // The values of references in the URL. The transport itself hides those in the headers.
   const { transport } = HiddenSecrets.make(text.secrets, description)
   const layer = text.secrets.length === 0
-    ? layerOf()
-    : Layer.provide(Layer.effect(Transport, Effect.map(Transport, transport)), layerOf())
-  return McpTarget.transport(layer, description)
+    ? authorized
+    : Layer.provide(Layer.effect(Transport, Effect.map(Transport, transport)), authorized)
+  const target = McpTarget.transport(layer, description)
+  return url.protocol === "unix:"
+    ? target
+    : { ...target, account: ServerAccount.at(url, all.authorization, client) }
 }
 
 const entryTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
@@ -328,6 +350,10 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  * - `url` and `headers` lead to a server of HTTP or WebSocket, and `url` alone to a Unix socket.
  * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`, in any case. Without one, a URL of HTTP
  *   leads to Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
+ * - `oauth` or `auth` describes the client of OAuth at the server of a URL, for the authorization of the program
+ *   (`OAuth.layer` of `@effect-mcp/auth`): `clientId` or `CLIENT_ID`, `clientSecret` or `CLIENT_SECRET`, `scopes` as a
+ *   list or a text, and `callbackPort`, the port of the redirect URI `http://localhost:PORT/callback`. Members that name
+ *   an authorization server are a problem, because the metadata of the server names it.
  * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a
  *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value
  *   is a problem. `$${NAME}` is the text `${NAME}`. Braces that no host has a value for, such as `${1:-x}` and `${#a}`,
@@ -335,9 +361,10 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  * - An entry with `disabled: true` is left out, and is a problem if the option `servers` names it. `envFile` is a
  *   problem. Other fields are ignored.
  *
- * The values of `env` and `headers`, and all arguments with references, are redacted. Descriptions and errors show the
- * host and the path of a URL, but no query, and few arguments of a command (`McpTarget.command`). They show references
- * in `command`, `cwd` and `url` as they are written, and `<redacted>` in place of values of at least 4 characters.
+ * The values of `env` and `headers`, the secret of a client, and all arguments with references, are redacted.
+ * Descriptions and errors show the host and the path of a URL, but no query, and few arguments of a command
+ * (`McpTarget.command`). They show references in `command`, `cwd` and `url` as they are written, and `<redacted>` in
+ * place of values of at least 4 characters.
  *
  * @example
  * ```ts

@@ -2,6 +2,7 @@
  * The place of a server, as a value: a command to start, a URL to connect to, or the Layer of a transport.
  */
 import type { Transport } from "@effect-mcp/session/Transport"
+import type { Account, ClientAuthorization } from "@effect-mcp/transport/ClientAuthorization"
 import { url as shown } from "@effect-mcp/transport/HiddenSecrets"
 import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
 import * as SocketClient from "@effect-mcp/transport/SocketClient"
@@ -13,6 +14,7 @@ import type * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as CommandDescription from "./internal/configuration/CommandDescription.ts"
+import * as ServerAccount from "./internal/configuration/ServerAccount.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 
 const TypeId = "~@effect-mcp/client/McpTarget"
@@ -32,6 +34,10 @@ export interface McpTarget<out E = never, out R = never> {
   readonly transport: Layer.Layer<Transport, E, R>
   /** Returns the transport with a function that also receives each line of the child's standard error. */
   readonly withStderr?: (onLine: (line: string) => void) => Layer.Layer<Transport, E, R>
+  /** Returns the account at the server of a URL, with the authorization of the options, or else with this one. */
+  readonly account?: (
+    provided: ClientAuthorization["Service"] | undefined
+  ) => Effect.Effect<Account | undefined>
 }
 
 /**
@@ -186,14 +192,20 @@ export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
   switch (parsed.protocol) {
     case "http:":
     case "https:":
-      return transport(HttpFallbackClient.layerNode({ ...options, url }), place)
+      return {
+        ...transport(HttpFallbackClient.layerNode({ ...options, url }), place),
+        account: ServerAccount.at(parsed, options.authorization)
+      }
     case "ws:":
     case "wss:": {
       const { authorization, headers, maxMessageBytes, maxMessageNodes } = options
-      return transport(
-        WebSocketClient.layerNode({ url, authorization, headers, maxMessageBytes, maxMessageNodes }),
-        place
-      )
+      return {
+        ...transport(
+          WebSocketClient.layerNode({ url, authorization, headers, maxMessageBytes, maxMessageNodes }),
+          place
+        ),
+        account: ServerAccount.at(parsed, authorization)
+      }
     }
     case "unix:":
       return unix(parsed, options)

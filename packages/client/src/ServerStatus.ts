@@ -35,7 +35,8 @@ export type Problem =
  *   is the last reason why the server was down. `stray` is the beginning of the first text of the server that is no
  *   message.
  * - `Authorizing`: the client connects, and waits for a person who has to authorize it, since this time in
- *   milliseconds. `url` is the page to visit, and `code` the code to enter there, if they are known.
+ *   milliseconds. `url` is the page to visit, and `code` the code to enter there, if they are known. `isQueued` states
+ *   that the authorization at another server is shown first.
  * - `Ready`: a session is open with a server of this profile. `fellBack` states why the client guessed that the server
  *   needs a handshake: the server was silent, and may support a newer revision if it was only slow, or it sent an error
  *   without an id.
@@ -52,6 +53,7 @@ export type ServerStatus =
     readonly url: string | undefined
     readonly code: string | undefined
     readonly since: number
+    readonly isQueued?: true
   }
   | { readonly _tag: "Ready"; readonly profile: Profile.ServerProfile; readonly fellBack?: string }
   | { readonly _tag: "Closing" }
@@ -81,6 +83,9 @@ export const isFinal = (status: ServerStatus): boolean => status._tag === "Down"
 
 /** The greatest length of a URL in a message: an authorization request has long parameters. */
 const maxUrl = 4_096
+
+/** The greatest length of a code in a message: usual ones have eight characters. */
+const maxCode = 64
 
 const textOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
@@ -157,7 +162,9 @@ export const describe = (status: ServerStatus): string => {
       ].join("; ")
     case "Authorizing":
       return `it requires that a person authorizes this client since ${new Date(status.since).toISOString()}` +
-        (status.url === undefined ? "" : `; visit ${PlainText.line(Excerpt.of(status.url, maxUrl))}`)
+        (status.url === undefined ? "" : `; visit ${PlainText.line(Excerpt.of(status.url, maxUrl))}`) +
+        (status.code === undefined ? "" : `, and enter ${PlainText.line(Excerpt.of(status.code, maxCode))}`) +
+        (status.isQueued === true ? "; the authorization at another server is shown first" : "")
     case "Ready": {
       const { info: { name, version }, revision } = status.profile
       return `ready: ${Excerpt.line(name, Excerpt.defaultLength)} ${Excerpt.line(version, Excerpt.defaultLength)}, ` +

@@ -36,8 +36,9 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `StrayText`: a server has sent a text that is no message, before its session was established. `text` is its
  *   beginning. Only the first one is reported.
  * - `AuthorizationAwaited`: a person has to authorize the client, since this time in milliseconds. `url` is the page to
- *   visit, and `code` the code to enter there, if they are known. A client that connects waits without a deadline, and
- *   then connects anew. A call waits until its own deadline.
+ *   visit, and `code` the code to enter there, if they are known. `isQueued` states that the authorization at another
+ *   server is shown first. The event follows again when one of these changes. A client that connects waits without a
+ *   deadline, and then connects anew. A call waits until its own deadline.
  *
  * Frames:
  *
@@ -99,6 +100,7 @@ export type SessionEvent =
     readonly url: string | undefined
     readonly code: string | undefined
     readonly since: number
+    readonly isQueued?: true
   }
   | { readonly _tag: "BadFrame"; readonly error: FrameError }
   | { readonly _tag: "Malformed"; readonly problem: string }

@@ -8,6 +8,22 @@ import type * as Effect from "effect/Effect"
 import * as Formatter from "effect/Formatter"
 
 /**
+ * The reason of a request that waits for a person who has to authorize the client. See {@link TransportErrorReason}.
+ *
+ * @category models
+ */
+export interface AuthorizationRequired {
+  readonly _tag: "AuthorizationRequired"
+  readonly target: string
+  readonly url?: string
+  readonly code?: string
+  readonly since: number
+  readonly isQueued?: true
+  readonly authorized: Effect.Effect<void, TransportError>
+  readonly changed?: Effect.Effect<AuthorizationRequired>
+}
+
+/**
  * The kinds of {@link TransportError}.
  *
  * - `InUse`: the transport already carries a session, and can carry only one.
@@ -27,9 +43,10 @@ import * as Formatter from "effect/Formatter"
  *   without credentials and query, and `challenge` its `WWW-Authenticate` header.
  * - `Unauthenticated`: the peer at `target` requires authentication. `challenge` is its `WWW-Authenticate` header.
  * - `AuthorizationRequired`: a person has to authorize the client at `target`, since this time in milliseconds. `url`
- *   is the page to visit, and `code` the code to enter there. `authorized` completes when the person has, and fails
- *   with `AuthorizationFailed` otherwise. A session waits for that within the deadline of a call, and sends the call
- *   again.
+ *   is the page to visit, and `code` the code to enter there. `isQueued` states that the authorization at another
+ *   server is shown first. `authorized` completes when the person has, and fails with `AuthorizationFailed` otherwise.
+ *   A session waits for that within the deadline of a call, and sends the call again. `changed` completes with the next
+ *   state of the authorization, if the page, the code or the place in the queue changes.
  * - `AuthorizationFailed`: the client could not be authorized at `target`. `cause` is the error of the authorization.
  *   `isPermanent` states that another attempt fails in the same way, until the program or a person acts.
  * - `SessionLost`: the peer no longer knows the session, and the transport could not replace it by a new one.
@@ -60,14 +77,7 @@ export type TransportErrorReason =
     readonly challenge?: string
   }
   | { readonly _tag: "Unauthenticated"; readonly challenge: string | undefined; readonly target?: string }
-  | {
-    readonly _tag: "AuthorizationRequired"
-    readonly target: string
-    readonly url?: string
-    readonly code?: string
-    readonly since: number
-    readonly authorized: Effect.Effect<void, TransportError>
-  }
+  | AuthorizationRequired
   | {
     readonly _tag: "AuthorizationFailed"
     readonly target: string
@@ -131,7 +141,8 @@ const describe = (reason: TransportErrorReason): string => {
         (reason.target === undefined ? "" : "; send a valid token in `headers`, or by `authorization`")
     case "AuthorizationRequired":
       return `${peerAt(reason.target)} requires that a person authorizes this client` +
-        (reason.url === undefined ? "" : `; visit ${Excerpt.of(reason.url, maxUrl)}`)
+        (reason.url === undefined ? "" : `; visit ${Excerpt.of(reason.url, maxUrl)}`) +
+        (reason.isQueued === true ? "; the authorization at another server is shown first" : "")
     case "AuthorizationFailed":
       return `could not authorize this client at ${reason.target}: ${Excerpt.of(reason.problem, maxText)}`
     case "SessionLost":

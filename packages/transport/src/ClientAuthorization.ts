@@ -4,6 +4,7 @@
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
 import type { AuthenticationChallenge } from "./AuthenticationChallenge.ts"
 import { ChallengedServer } from "./internal/authorization/ChallengedServer.ts"
 import type { HeaderValues } from "./internal/shared/HeaderValues.ts"
@@ -38,6 +39,61 @@ export interface RejectedRequest extends OutgoingRequest {
 }
 
 /**
+ * The state of an account at a server. Times are milliseconds since 1970.
+ *
+ * - `SignedOut`: there are no tokens.
+ * - `Authorizing`: a person has to visit the URL and, on a device, to enter the code. If `isQueued`, the authorization
+ *   at another server is shown first.
+ * - `SignedIn`: there are tokens. If they have expired and are not refreshable, the next request needs a person.
+ *
+ * @category models
+ */
+export type AccountStatus =
+  | { readonly _tag: "SignedOut" }
+  | {
+    readonly _tag: "Authorizing"
+    readonly url: string | undefined
+    readonly code: string | undefined
+    readonly since: number
+    readonly isQueued?: true
+  }
+  | {
+    readonly _tag: "SignedIn"
+    readonly issuer: string
+    readonly scopes: ReadonlyArray<string> | undefined
+    readonly expiresAt: number | undefined
+    readonly isRefreshable: boolean
+  }
+
+/**
+ * The account of the program at a server, for the acts of a person. Failures have the reason `AuthorizationFailed`.
+ *
+ * @category models
+ */
+export interface Account {
+  /** Signs a person in, also if there are tokens. Completes when the person has signed in. */
+  readonly login: (
+    options?: { readonly scopes?: ReadonlyArray<string> | undefined }
+  ) => Effect.Effect<void, TransportError>
+  /** Removes the tokens, and revokes them at the issuer. The server asks no person again until the next `login`. */
+  readonly logout: Effect.Effect<void, TransportError>
+  readonly status: Effect.Effect<AccountStatus, TransportError>
+}
+
+/**
+ * The client of the program at one server, as a configuration of servers describes it.
+ *
+ * @category models
+ */
+export interface ConfiguredClient {
+  readonly clientId?: string | undefined
+  readonly clientSecret?: Redacted.Redacted<string> | undefined
+  readonly scopes?: ReadonlyArray<string> | undefined
+  /** The redirect URI that the client is registered with. */
+  readonly redirectUri?: string | undefined
+}
+
+/**
  * The authorization at one server. All connections with the server share it.
  *
  * Neither function waits for a person. If a person has to act, it fails with `AuthorizationRequired`, whose
@@ -55,6 +111,8 @@ export interface ServerAuthorization {
   readonly rejected: (request: RejectedRequest) => Effect.Effect<"Again" | "Final", TransportError>
   /** Called with each response of another status, for what a server sends with it, such as the nonces of DPoP. */
   readonly responded?: (request: OutgoingRequest, header: (name: string) => string | undefined) => void
+  /** The account at the server, if a person can sign in. */
+  readonly account?: Account
 }
 
 /**
@@ -82,8 +140,11 @@ export interface ServerAuthorization {
  * @category services
  */
 export class ClientAuthorization extends Context.Service<ClientAuthorization, {
-  /** Returns the authorization at a server: the same for the same URL. */
-  readonly of: (server: URL) => Effect.Effect<ServerAuthorization>
+  /**
+   * Returns the authorization at a server: the same for the same URL. A configuration may describe the client there,
+   * whose authorization is then another one than those of other clients.
+   */
+  readonly of: (server: URL, client?: ConfiguredClient) => Effect.Effect<ServerAuthorization>
 }>()("@effect-mcp/transport/ClientAuthorization") {}
 
 /**

@@ -38,8 +38,8 @@ export const make = (options: Options = {}): ScriptedPerson => {
     },
     userAgent: agent._tag !== "Redirect" ? agent : {
       ...agent,
-      open: (remembered) =>
-        Effect.map(agent.open(remembered), (redirection) => {
+      open: (remembered, required) =>
+        Effect.map(agent.open(remembered, required), (redirection) => {
           redirects.push(redirection.uri)
           return {
             ...redirection,

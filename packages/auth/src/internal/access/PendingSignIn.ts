@@ -12,6 +12,8 @@ export class PendingSignIn {
   readonly since: number
   readonly #done = Deferred.makeUnsafe<void, OAuthError>()
   #shown = Deferred.makeUnsafe<void>()
+  #changed = Deferred.makeUnsafe<void>()
+  #isQueued = false
   /** The URL that the person visits. */
   url: string | undefined = undefined
   /** The code that the person enters there. */
@@ -32,19 +34,34 @@ export class PendingSignIn {
     return Effect.suspend(() => Effect.raceFirst(Deferred.await(this.#shown), this.authorized))
   }
 
+  /** Whether the sign-in at another server is shown first. */
+  get isQueued(): boolean {
+    return this.#isQueued
+  }
+
   /** Shows what the person has to do. Without a URL, the person is asked whether to open one. */
   show(url: string | undefined, code?: string): Effect.Effect<void> {
-    return Effect.sync(() => {
-      this.url = url
-      this.code = code
-      Deferred.doneUnsafe(this.#shown, Effect.void)
-    })
+    return Effect.sync(() => this.#show(url, code, false))
+  }
+
+  /** Shows that the sign-in waits for the one at another server. */
+  readonly wait: Effect.Effect<void> = Effect.sync(() => this.#show(undefined, undefined, true))
+
+  #show(url: string | undefined, code: string | undefined, isQueued: boolean): void {
+    this.url = url
+    this.code = code
+    this.#isQueued = isQueued
+    const changed = this.#changed
+    this.#changed = Deferred.makeUnsafe<void>()
+    Deferred.doneUnsafe(this.#shown, Effect.void)
+    Deferred.doneUnsafe(changed, Effect.void)
   }
 
   /** Begins anew: another URL will be shown. */
   restart(): void {
     this.url = undefined
     this.code = undefined
+    this.#isQueued = false
     this.#shown = Deferred.makeUnsafe<void>()
   }
 
@@ -54,13 +71,19 @@ export class PendingSignIn {
 
   /** Returns the failure of a request that needs it. */
   get required(): TransportError.TransportError {
-    return TransportError.make({
+    return TransportError.make(this.#reason())
+  }
+
+  #reason(): TransportError.AuthorizationRequired {
+    return {
       _tag: "AuthorizationRequired",
       target: this.server,
       ...(this.url === undefined ? {} : { url: this.url }),
       ...(this.code === undefined ? {} : { code: this.code }),
       since: this.since,
-      authorized: Effect.mapError(this.authorized, (error) => failed(this.server, error))
-    })
+      ...(this.#isQueued ? { isQueued: true } : {}),
+      authorized: Effect.mapError(this.authorized, (error) => failed(this.server, error)),
+      changed: Effect.map(Deferred.await(this.#changed), () => this.#reason())
+    }
   }
 }

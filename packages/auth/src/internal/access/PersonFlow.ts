@@ -71,7 +71,8 @@ export const run = Effect.fnUntraced(function*(
     })
     return { client, granted: yield* forgetting(settings, target, client)(flow) }
   }
-  const redirection = yield* userAgent.open(yield* registration.remembered(target))
+  const required = settings.redirectUri ?? registration.given(target)?.redirectUri
+  const redirection = yield* userAgent.open(yield* registration.remembered(target), required)
   const client = yield* registration.clientFor(target, redirection)
   const flow = CodeFlow.run({
     target,

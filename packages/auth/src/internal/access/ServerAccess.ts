@@ -6,7 +6,13 @@
  */
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as AuthenticationChallenge from "@effect-mcp/transport/AuthenticationChallenge"
-import type { OutgoingRequest, RejectedRequest, ServerAuthorization } from "@effect-mcp/transport/ClientAuthorization"
+import type {
+  Account,
+  AccountStatus,
+  OutgoingRequest,
+  RejectedRequest,
+  ServerAuthorization
+} from "@effect-mcp/transport/ClientAuthorization"
 import type { HeaderValues } from "@effect-mcp/transport/HttpClientOptions"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -44,23 +50,6 @@ type Challenge = AuthenticationChallenge.AuthenticationChallenge
 
 /** The time within which a sign-in shows its URL: discovery, registration and the listener together. */
 const showingMillis = 45_000
-
-/** The account, the tokens and the sign-in at a server. */
-export type AccessStatus =
-  | { readonly _tag: "SignedOut" }
-  | {
-    readonly _tag: "Authorizing"
-    readonly url: string | undefined
-    readonly code: string | undefined
-    readonly since: number
-  }
-  | {
-    readonly _tag: "SignedIn"
-    readonly issuer: string
-    readonly scopes: ReadonlyArray<string> | undefined
-    readonly expiresAt: number | undefined
-    readonly isRefreshable: boolean
-  }
 
 /** The cause of an authorization. */
 interface Reason {
@@ -167,7 +156,7 @@ export class ServerAccess implements ServerAuthorization {
         yield* this.#request(reason)
         return undefined
       }
-      const pending = yield* this.#signIn(reason)
+      const pending = yield* this.#signIn(reason, true)
       yield* this.#shown(pending)
       return pending
     }))
@@ -189,10 +178,10 @@ export class ServerAccess implements ServerAuthorization {
     }))
   )
 
-  readonly status: Effect.Effect<AccessStatus, OAuthError.OAuthError> = Effect.gen({ self: this }, function*() {
+  readonly status: Effect.Effect<AccountStatus, OAuthError.OAuthError> = Effect.gen({ self: this }, function*() {
     if (this.#pending !== undefined) {
-      const { code, since, url } = this.#pending
-      return { _tag: "Authorizing", url, code, since }
+      const { code, isQueued, since, url } = this.#pending
+      return { _tag: "Authorizing", url, code, since, ...(isQueued ? { isQueued } : {}) }
     }
     yield* this.#restore
     const tokens = yield* this.#credentials?.current ?? Effect.undefined
@@ -205,6 +194,13 @@ export class ServerAccess implements ServerAuthorization {
       isRefreshable: tokens.refreshToken !== undefined
     }
   })
+
+  /** The account, with the errors of a transport. */
+  readonly account: Account = {
+    login: ({ scopes } = {}) => this.#failing(this.login(scopes)),
+    logout: Effect.suspend(() => this.#failing(this.logout)),
+    status: Effect.suspend(() => this.#failing(this.status))
+  }
 
   /** Turns errors of the authorization into those of a transport. */
   #failing<A>(effect: Effect.Effect<A, OAuthError.OAuthError | TransportError>): Effect.Effect<A, TransportError> {
@@ -383,7 +379,7 @@ export class ServerAccess implements ServerAuthorization {
         yield* this.#request(reason)
         return "Again" as const
       }
-      const pending = yield* this.#signIn(reason)
+      const pending = yield* this.#signIn(reason, false)
       yield* this.#shown(pending)
       if (this.#pending === pending) return yield* pending.required
       // A person who answers at once is quicker than the caller.
@@ -436,10 +432,13 @@ export class ServerAccess implements ServerAuthorization {
     })
   }
 
-  /** Begins to sign a person in, or begins it anew. It goes on without the caller. */
-  #signIn(reason: Reason): Effect.Effect<PendingSignIn, OAuthError.OAuthError> {
+  /**
+   * Begins to sign a person in, or begins it anew. It goes on without the caller. Unless a person wants it now, it
+   * waits for the sign-ins at other servers.
+   */
+  #signIn(reason: Reason, isWanted: boolean): Effect.Effect<PendingSignIn, OAuthError.OAuthError> {
     return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
-      const { userAgent } = this.#settings
+      const { queue, userAgent } = this.#settings
       const confirm = userAgent._tag === "Redirect" ? userAgent.confirm : undefined
       if (userAgent._tag === "None") return yield* PersonFlow.withoutPerson(this.#server)
       const isPermitted = this.#windows > 0
@@ -457,12 +456,13 @@ export class ServerAccess implements ServerAuthorization {
           if (!(yield* confirm({ server: this.#server, issuer, scopes }))) return yield* this.#needsLogin
           pending.restart()
         })
-      const flow = Effect.gen({ self: this }, function*() {
+      const flow = Effect.scoped(Effect.gen({ self: this }, function*() {
+        yield* queue.turn({ isWanted, onWait: pending.wait })
         yield* ask
         const proof = yield* this.#proofFor(reason)
         const { scopes, target } = reason
         yield* this.#save(reason, yield* PersonFlow.run(this.#settings, { target, scopes, pending, proof }))
-      })
+      }))
       pending.fiber = yield* Effect.forkIn(this.#settled(pending, flow), this.#scope, { startImmediately: true })
       return pending
     }))

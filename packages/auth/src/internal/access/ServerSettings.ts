@@ -6,6 +6,7 @@ import type { UserAgent } from "../../UserAgent.ts"
 import type { Discovery } from "../discovery/Discovery.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
 import type { Registration } from "../registration/Registration.ts"
+import type { SignInQueue } from "./SignInQueue.ts"
 
 export interface ServerSettings {
   readonly server: URL
@@ -20,4 +21,8 @@ export interface ServerSettings {
   readonly scopes: ReadonlyArray<string> | undefined
   /** Whether tokens are bound to a key even if no challenge demands it. */
   readonly isProven: boolean
+  /** The redirect URI that a configuration names. */
+  readonly redirectUri: string | undefined
+  /** The sign-ins of all servers. */
+  readonly queue: SignInQueue
 }

@@ -4,6 +4,7 @@
  * Any program and any page on this machine can send it requests. Each request that is not the expected redirect is
  * answered with 400, without a text of the request, and changes nothing.
  */
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Http from "node:http"
@@ -156,6 +157,18 @@ export const open = (place: Place): Effect.Effect<LoopbackListener, OAuthError.O
     Effect.mapError((cause) => failure(place, cause)),
     Effect.map((listener) => ({ uri: listener.uri, redirect: (isExpected) => listener.redirect(isExpected) }))
   )
+
+/** Opens a listener at a redirect URI. Fails if another program uses its port, or if it is not one of this machine. */
+export const openAt = (uri: string): Effect.Effect<LoopbackListener, OAuthError.OAuthError, Scope.Scope> => {
+  const [, hostname, port, path] = /^http:\/\/(127\.0\.0\.1|localhost):(\d{1,5})(\/[^?#]*)$/.exec(uri) ?? []
+  if (hostname === undefined || port === undefined || path === undefined || Number(port) > 65_535) {
+    return Effect.fail(OAuthError.make({
+      _tag: "UserAgentFailed",
+      problem: `the redirect URI ${Excerpt.name(uri)} is not one such as http://127.0.0.1:8123/callback`
+    }))
+  }
+  return open({ hostname: hostname === "localhost" ? "localhost" : "127.0.0.1", port: Number(port), path })
+}
 
 /** Returns the port of a redirect URI that {@link open} has returned for such a place. */
 const portOf = (uri: string, { hostname, path }: Omit<Place, "port">): number | undefined => {

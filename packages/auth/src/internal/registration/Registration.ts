@@ -38,6 +38,8 @@ export interface Options {
 
 /** Finds and registers clients. */
 export interface Registration {
+  /** Returns the client that the program gives for the issuer. */
+  readonly given: (target: Target) => PreRegistered | undefined
   /** Returns the redirect URI that the client has registered at the issuer, if there is one. */
   readonly remembered: (target: Target) => Effect.Effect<string | undefined, OAuthError.OAuthError>
   /** Returns the client that the program has at the issuer already. For refreshes and revocations. */
@@ -316,6 +318,7 @@ export const make = ({ account, http, identity, store }: Options): Registration 
   })
 
   return {
+    given: ({ issuer }) => givenFor(identity, issuer),
     remembered,
     known,
     clientFor: (target, redirection) => oneAtATime(target.issuer, clientFor(target, redirection)),

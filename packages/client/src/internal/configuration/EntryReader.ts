@@ -27,14 +27,35 @@ const secret = ({ isSecret, value }: Expansion.Expanded): MaybeSecret => isSecre
 
 /** Reads the fields of one entry, and collects their problems. */
 export class EntryReader {
-  readonly problems: Array<FieldProblem> = []
+  readonly problems: Array<FieldProblem>
   readonly #entry: Entry
   readonly #values: Expansion.ExpansionValues | undefined
+  /** The field of an entry whose members are read, and a dot. */
+  readonly #prefix: string
 
   /** Without values, `${…}` is text. */
-  constructor(entry: Entry, values: Expansion.ExpansionValues | undefined) {
+  constructor(
+    entry: Entry,
+    values: Expansion.ExpansionValues | undefined,
+    problems: Array<FieldProblem> = [],
+    prefix = ""
+  ) {
     this.#entry = entry
     this.#values = values
+    this.problems = problems
+    this.#prefix = prefix
+  }
+
+  /** Returns a reader of the members of a field. Its problems are those of this reader as well. */
+  within(field: string): EntryReader | undefined {
+    const value = this.#entry[field]
+    if (isObject(value)) return new EntryReader(value, this.#values, this.problems, `${this.#prefix}${field}.`)
+    this.report(field, "it is not an object", "write names and values in braces")
+    return undefined
+  }
+
+  isText(field: string): boolean {
+    return this.has(field) && typeof this.#entry[field] === "string"
   }
 
   has(field: string): boolean {
@@ -42,7 +63,7 @@ export class EntryReader {
   }
 
   report(field: string, problem: string, advice: string): void {
-    this.problems.push({ field, problem, advice })
+    this.problems.push({ field: `${this.#prefix}${field}`, problem, advice })
   }
 
   /** Reads a text as it is written. */
@@ -58,6 +79,21 @@ export class EntryReader {
   text(field: string): Expansion.Expanded | undefined {
     const raw = this.raw(field)
     return raw === undefined ? undefined : this.#expand(field, raw)
+  }
+
+  /** Reads a number that is an integer, or a text of digits. */
+  count(field: string): number | undefined {
+    const value = this.#entry[field]
+    const text = typeof value === "number" ? { value: String(value), problems: [] } : this.text(field)
+    if (text === undefined || text.problems.length > 0) return undefined
+    if (/^\d{1,15}$/.test(text.value)) return Number(text.value)
+    this.report(field, "it is no integer", "write a number without quotes")
+    return undefined
+  }
+
+  /** Reads a list of texts that are no secrets. */
+  plainTexts(field: string): ReadonlyArray<string> {
+    return this.texts(field).map((text) => Redacted.isRedacted(text) ? Redacted.value(text) : text)
   }
 
   /** Reads a list of texts. What comes from a reference is redacted. */

@@ -6,6 +6,7 @@ import type * as Handlers from "@effect-mcp/session/Handlers"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Limits from "@effect-mcp/session/Limits"
 import type * as SessionEvent from "@effect-mcp/session/SessionEvent"
+import { type Account, ClientAuthorization } from "@effect-mcp/transport/ClientAuthorization"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -67,6 +68,11 @@ export interface McpClientShape extends McpCall.McpCalls {
   readonly status: Effect.Effect<ServerStatus>
   /** Streams the present status, and then its changes. A slow follower misses old ones. */
   readonly statuses: Stream.Stream<ServerStatus>
+  /**
+   * The account of the client at the server of a URL, if the program has an authorization in which people sign in, such
+   * as `OAuth.layer`. After `login`, a client that is down connects again at once.
+   */
+  readonly account: Account | undefined
   /** Waits for the present session, for everything that the client itself has no member for. */
   readonly session: Effect.Effect<ClientSession.ClientSessionShape, ServerUnavailableError>
   /** Returns all tools. The list is read once, and again after the server or the session has changed. */
@@ -225,8 +231,12 @@ export const make = Effect.fnUntraced(function*(
       )
     })
 
+  const authorization = Option.getOrUndefined(yield* Effect.serviceOption(ClientAuthorization))
+  const account = yield* target.account?.(authorization) ?? Effect.undefined
+
   const client: Omit<McpClientShape, "of"> = {
     name,
+    account: account && { ...account, login: (options) => Effect.tap(account.login(options), () => sessions.retry) },
     status: Effect.sync(() => board.status),
     statuses: board.changes,
     session: sessions.session,

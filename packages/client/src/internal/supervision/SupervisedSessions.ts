@@ -17,6 +17,7 @@ import { ServerLists } from "../lists/ServerLists.ts"
 import * as Calls from "./Calls.ts"
 import { CallsInFlight } from "./CallsInFlight.ts"
 import * as Reconnection from "./Reconnection.ts"
+import { ReconnectPause } from "./ReconnectPause.ts"
 import { StatusBoard } from "./StatusBoard.ts"
 import { StderrLines } from "./StderrLines.ts"
 import * as Supervisor from "./Supervisor.ts"
@@ -72,6 +73,8 @@ export interface SupervisedSessions {
   readonly current: () => Session | undefined
   /** Waits for a session. */
   readonly session: Effect.Effect<Session, ServerUnavailableError>
+  /** Connects again now, if the client pauses before its next attempt. */
+  readonly retry: Effect.Effect<void>
   /** Sends a call in the present session, or in the next one. `before` runs before each attempt. */
   readonly send: <A, R, E = never>(
     options: McpCall.CallOptions<R>,
@@ -95,6 +98,7 @@ export const make = Effect.fnUntraced(function*(
   const { waitTimeout: defaultWait = defaultWaitTimeout } = options
   const board = yield* StatusBoard.make(name)
   const inFlight = new CallsInFlight()
+  const pause = new ReconnectPause()
   // Over HTTP without sessions, nothing else reports that the server was started again.
   const calls = new Calls.Calls(board, inFlight, () => lists.allChanged())
   // A fiber that `runSync` starts would keep the scheduler of that run, and ignore that of the program.
@@ -128,8 +132,8 @@ export const make = Effect.fnUntraced(function*(
     if (event._tag === "StateChanged" && (event.to === "Closing" || event.to === "Closed")) board.leave()
     if (event._tag === "StrayText") board.stray(event.text)
     if (event._tag === "AuthorizationAwaited") {
-      const { code, since, url } = event
-      board.authorizing({ url, code, since })
+      const { _tag, ...awaited } = event
+      board.authorizing(awaited)
     }
     // The handshake goes on in another connection.
     if (event._tag === "StateChanged" && event.from === "Idle") board.authorized()
@@ -150,6 +154,7 @@ export const make = Effect.fnUntraced(function*(
       server: JSON.stringify(name),
       board,
       inFlight,
+      pause,
       stderr,
       connect: connect(observe),
       opened: (session) => {
@@ -169,5 +174,9 @@ export const make = Effect.fnUntraced(function*(
       lists.end()
     })
   )
-  return { board, lists, watched, current: () => current, session: calls.session(defaultWait), send }
+  const retry = Effect.sync(() => {
+    // Calls wait from now on, also if the problem was one that no wait solves.
+    if (pause.end()) board.set({ _tag: "Connecting", attempt: 1 })
+  })
+  return { board, lists, watched, current: () => current, session: calls.session(defaultWait), retry, send }
 })

@@ -17,6 +17,7 @@ import * as PermanentProblem from "../PermanentProblem.ts"
 import * as Calls from "./Calls.ts"
 import type { CallsInFlight } from "./CallsInFlight.ts"
 import * as Reconnection from "./Reconnection.ts"
+import type { ReconnectPause } from "./ReconnectPause.ts"
 import type { StatusBoard } from "./StatusBoard.ts"
 import type { StderrLines } from "./StderrLines.ts"
 
@@ -34,6 +35,7 @@ export interface SupervisorDependencies {
   /** Prepares a new session before calls use it. */
   readonly opened: (session: Session) => Effect.Effect<void>
   readonly schedule: Schedule.Schedule<unknown>
+  readonly pause: ReconnectPause
   /** The time after which a session has stood: then the schedule begins anew. */
   readonly steadyMillis: number
   /** The interval of health checks and the time that a server has to answer one; `undefined` for no checks. */
@@ -112,7 +114,7 @@ const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0
 
 /** Keeps a client connected until it is interrupted, or until its schedule ends. */
 export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependencies): Effect.fn.Return<void> {
-  const { board, connect, health, inFlight, opened, schedule, server, stderr, steadyMillis } = dependencies
+  const { board, connect, health, inFlight, opened, pause, schedule, server, stderr, steadyMillis } = dependencies
   let attempts = 0
   let last: ServerStatus.Problem | undefined
   /** The permanent problem of the last warning, if there has been no other problem after it. */
@@ -169,6 +171,10 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
       yield* Effect.logWarning(PlainText.line(`the server ${server} is ${ServerStatus.describe(down)}`))
     }
     if (retryMillis === undefined) return
-    yield* Effect.sleep(retryMillis)
+    if (yield* pause.of(retryMillis)) {
+      attempts = 0
+      last = undefined
+      delays = yield* Reconnection.begin(schedule)
+    }
   }
 })

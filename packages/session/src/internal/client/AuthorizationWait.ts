@@ -8,12 +8,12 @@ import * as Exit from "effect/Exit"
 import type { HandshakeError } from "../../HandshakeError.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
-import { TransportError, type TransportErrorReason } from "../../TransportError.ts"
+import { type AuthorizationRequired, TransportError } from "../../TransportError.ts"
 import type { AttemptLayer } from "../engine/Layers.ts"
 import type { Call, Send } from "../engine/RequestSender.ts"
 
 /** The reason of an error that a person has to act. */
-export type Required = Extract<TransportErrorReason, { readonly _tag: "AuthorizationRequired" }>
+export type Required = AuthorizationRequired
 
 /**
  * The number of times that a call, or a connection, waits for a person. Without a bound, an authorization that is
@@ -37,12 +37,23 @@ export const requiredByHandshake = ({ reason }: HandshakeError): Required | unde
 }
 
 /** Returns the event of a wait. */
-export const eventOf = ({ code, since, url }: Required): SessionEvent => ({
+export const eventOf = ({ code, isQueued, since, url }: Required): SessionEvent => ({
   _tag: "AuthorizationAwaited",
   url,
   code,
-  since
+  since,
+  ...isQueued === true ? { isQueued } : undefined
 })
+
+/** Waits for the person, and reports each state of the authorization meanwhile. */
+export const authorized = (
+  required: Required,
+  report: (state: Required) => Effect.Effect<void>
+): Effect.Effect<void, TransportError> => {
+  const following = (state: Required): Effect.Effect<never> =>
+    Effect.andThen(report(state), state.changed === undefined ? Effect.never : Effect.flatMap(state.changed, following))
+  return Effect.raceFirst(required.authorized, following(required))
+}
 
 /** The session whose calls wait. */
 export interface WaitingRuntime {
@@ -54,8 +65,8 @@ export interface WaitingRuntime {
 export class AuthorizationWait {
   readonly #runtime: WaitingRuntime
   readonly #ended = Deferred.makeUnsafe<CloseReason.CloseReason>()
-  /** The authorization that the last event was about. Several calls may wait for it. */
-  #reported: unknown
+  /** The last event. Several calls may wait for the same authorization. */
+  #reported = ""
 
   constructor(runtime: WaitingRuntime) {
     this.#runtime = runtime
@@ -84,24 +95,29 @@ export class AuthorizationWait {
     })
   }
 
+  #report(state: Required): void {
+    const event = eventOf(state)
+    // All errors of one authorization have the time since when it waits.
+    const text = JSON.stringify(event)
+    if (this.#reported !== text) this.#runtime.emit(event)
+    this.#reported = text
+  }
+
   #authorized(
     { deadline, row: { name } }: Call<unknown>,
     required: Required,
     error: RequestError.RequestError
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      // All errors of one authorization have the time since when it waits.
-      if (this.#reported !== required.since) this.#runtime.emit(eventOf(required))
-      this.#reported = required.since
-      const authorized = Effect.mapError(
-        required.authorized,
+      const waiting = Effect.mapError(
+        authorized(required, (state) => Effect.sync(() => this.#report(state))),
         (error) => RequestError.make(name, { _tag: "SendFailed", error })
       )
       const closed = Effect.flatMap(
         Deferred.await(this.#ended),
         (reason) => Effect.fail(RequestError.make(name, { _tag: "Closed", reason, isSent: false }))
       )
-      const open = Effect.raceFirst(authorized, closed)
+      const open = Effect.raceFirst(waiting, closed)
       if (deadline.at === Number.POSITIVE_INFINITY) return open
       return Effect.timeoutOrElse(open, {
         duration: Duration.millis(Math.max(deadline.at - this.#runtime.timer.now(), 0)),

@@ -137,9 +137,11 @@ const connect = Effect.fnUntraced(function*(
     if (connected._tag !== "Unauthorized") return connected
     const { error, reportEnd, required } = connected
     if (waits >= AuthorizationWait.maxWaits) return yield* Effect.andThen(reportEnd, Effect.fail(error))
-    yield* notify(options, AuthorizationWait.eventOf(required))
     // No deadline counts the time of a person. The connection before has closed.
-    yield* required.authorized.pipe(
+    yield* AuthorizationWait.authorized(
+      required,
+      (state) => notify(options, AuthorizationWait.eventOf(state))
+    ).pipe(
       Effect.onError(() => reportEnd),
       Effect.mapError((error: TransportError) => HandshakeError.make({ _tag: "ConnectFailed", error }))
     )
