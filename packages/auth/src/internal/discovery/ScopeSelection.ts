@@ -32,16 +32,17 @@ export interface Selection {
 }
 
 /**
- * Returns the scopes to request: those of the challenge, else those that the resource supports, else none, which is
- * `undefined` (AUT-26). The challenge counts even if the resource does not list its scopes (AUT-27). Scopes that were
- * requested before are kept. `offline_access` is requested only if the authorization server lists it (AUT-36), and not
- * because a resource names it (AUT-49).
+ * Returns the scopes to request: those of the challenge, else those that the resource supports, unless the program
+ * names its own, else none, which is `undefined` (AUT-26). The challenge counts even if the resource does not list its
+ * scopes (AUT-27). Scopes that were requested before are kept. `offline_access` is requested only if the authorization
+ * server lists it (AUT-36), and not because a resource names it (AUT-49).
  */
 export const select = (
   { challenge, isOffline = true, requested, target, wanted }: Selection
 ): ReadonlyArray<string> | undefined => {
   const challenged = challenge?.parameters["scope"]
-  const named = challenged === undefined ? target.scopes : parse(challenged)
+  // A program that names its scopes does not get all that the resource supports.
+  const named = challenged === undefined ? wanted ?? target.scopes : parse(challenged)
   const supportsOffline = target.metadata.scopes_supported?.includes(offlineAccess) === true
   const selected = union(requested, wanted, named).filter((one) => one !== offlineAccess || supportsOffline)
   const scopes = isOffline && supportsOffline && selected.length > 0 ? union(selected, [offlineAccess]) : selected
