@@ -52,6 +52,8 @@ export const chapters: ReadonlyMap<string, Chapter> = new Map([
   ["HTTP", { title: "The Streamable HTTP transport", scope: "http" }],
   ["SHS", { title: "Streamable HTTP with sessions", scope: "http" }],
   ["SHE", { title: "Streamable HTTP without sessions", scope: "stateless" }],
+  ["AUT", { title: "Authorization", scope: "http" }],
+  ["AUX", { title: "Authorization by extensions", scope: "http" }],
   ["TRN", { title: "Custom transports", scope: "sessions" }],
   ["PING", { title: "Ping", scope: "sessions" }],
   ["CAN", { title: "Cancellation", scope: "sessions" }],
@@ -85,7 +87,7 @@ export const scopeOf = (requirement: Requirement): Scope =>
   requirement.revisions === stateless ? "stateless" : chapters.get(chapterOf(requirement.id))?.scope ?? "sessions"
 
 const areRevisions = (text: string): boolean => {
-  if (text === "tasks extension") {
+  if (text === "tasks extension" || text === "authorization extensions") {
     return true
   }
   const [first = "", last = first, ...more] = text.split(" to ")
