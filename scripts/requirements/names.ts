@@ -20,7 +20,9 @@ const checkingIds = () => {
   return (id: string): ReadonlyArray<string> => {
     const rule = rules.get(id)
     if (rule === undefined) return [`${list} has no rule ${id}`]
-    return rule.untested === "" || rule.untested === unproven ? [] : [`${list}:${rule.line} says that nothing tests ${id}: "${rule.untested}"`]
+    return rule.untested === "" || rule.untested === unproven
+      ? []
+      : [`${list}:${rule.line} says that nothing tests ${id}: "${rule.untested}"`]
   }
 }
 
