@@ -89,4 +89,5 @@ export const hasScopes = (principal: Principal | undefined, scopes: ReadonlyArra
  * @category guards
  */
 export const isExpired = (principal: Principal | undefined, now: number): boolean =>
-  principal?.expiresAt !== undefined && principal.expiresAt <= now
+  // The negation: a time that is no number is in the past.
+  principal?.expiresAt !== undefined && !(principal.expiresAt > now)

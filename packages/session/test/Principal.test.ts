@@ -25,6 +25,7 @@ describe("a principal", () => {
     const ada = { id: "ada", expiresAt: 1_000 }
     assert.deepStrictEqual([999, 1_000, 1_001].map((now) => Principal.isExpired(ada, now)), [false, true, true])
     assert.isFalse(Principal.isExpired({ id: "ada" }, Number.MAX_SAFE_INTEGER))
+    assert.isTrue(Principal.isExpired({ id: "ada", expiresAt: Number.NaN }, 0))
     assert.isFalse(Principal.isExpired(undefined, 0))
   })
 })

@@ -39,7 +39,9 @@ import * as ServerRequestContext from "./ServerRequestContext.ts"
 import { type Reply, StatelessReplies } from "./StatelessReplies.ts"
 
 /** The parts that the frames of a server share. */
-export interface Server extends ServerDefinition.ServerDefinition, ModernServer, Permission.Permitting {
+export interface Server
+  extends ServerDefinition.ServerDefinition, ModernServer, Pick<Permission.Permitting, "scopesFailed" | "scopesOf">
+{
   /** The services of the handlers. */
   readonly context: Context.Context<never>
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
@@ -304,11 +306,15 @@ export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientPr
   }
 
   permit(message: JsonRpc.Request): JsonRpc.ErrorObject | undefined {
-    return this.#server.scopesOf === undefined ? undefined : Permission.ofRequest(this.#server, message, this.#sender)
+    return Permission.ofRequest(this, message, this.#from.principal)
   }
 
-  get #sender(): Permission.Sender {
-    return { principal: this.#from.principal, authenticates: this.authenticates }
+  get scopesOf(): Permission.ScopesOf | undefined {
+    return this.#server.scopesOf
+  }
+
+  scopesFailed(thrown: unknown): void {
+    this.#server.scopesFailed(thrown)
   }
 
   answerInitialize(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {

@@ -14,12 +14,14 @@ export interface Sender {
   readonly authenticates: boolean
 }
 
-/** The parts of a server that decide. */
+/** The session, the frame or the server that decides about requests. */
 export interface Permitting {
   /** Absent if no request needs a scope. */
   readonly scopesOf: ScopesOf | undefined
+  /** Whether the transport authenticates its senders. */
+  readonly authenticates: boolean
   /** Receives what `scopesOf` has thrown. */
-  readonly scopesFailed: (thrown: unknown) => void
+  scopesFailed(thrown: unknown): void
 }
 
 /**
@@ -41,34 +43,30 @@ const failed: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: Mc
 export const log = (thrown: unknown): Effect.Effect<void> =>
   Effect.logError("scopesOf threw, so its request is rejected", thrown)
 
-/** Returns the error of requests whose sender lacks a scope of them: with the scopes of all of them (AUT-47). */
+/** Returns the error of a request that needs these scopes, if its sender lacks one of them. */
 const problemOf = (
-  { scopesFailed, scopesOf }: Permitting,
-  requests: ReadonlyArray<JsonRpc.Request>,
-  sender: Sender
-): JsonRpc.ErrorObject | undefined => {
-  if (scopesOf === undefined) return undefined
-  try {
-    const [first, ...others] = requests
-    const scopes = first === undefined
-      ? undefined
-      : others.length === 0
-      ? scopesOf(first)
-      : [...new Set(requests.flatMap((request) => scopesOf(request) ?? []))]
-    return scopes === undefined || !lacks(sender, scopes) ? undefined : insufficient(scopes)
-  } catch (thrown) {
-    // A request whose scopes are not known is not served.
-    scopesFailed(thrown)
-    return failed
-  }
-}
+  { authenticates }: Permitting,
+  scopes: ReadonlyArray<string> | undefined,
+  principal: Principal.Principal | undefined
+): JsonRpc.ErrorObject | undefined =>
+  scopes === undefined || !lacks({ principal, authenticates }, scopes) ? undefined : insufficient(scopes)
 
 /** Returns the error of a request that its sender may not send. */
 export const ofRequest = (
   server: Permitting,
   request: JsonRpc.Request,
-  sender: Sender
-): JsonRpc.ErrorObject | undefined => problemOf(server, [request], sender)
+  principal: Principal.Principal | undefined
+): JsonRpc.ErrorObject | undefined => {
+  const { scopesOf } = server
+  if (scopesOf === undefined) return undefined
+  try {
+    return problemOf(server, scopesOf(request), principal)
+  } catch (thrown) {
+    // A request whose scopes are not known is not served.
+    server.scopesFailed(thrown)
+    return failed
+  }
+}
 
 /** Returns the requests of a message. */
 export const requestsIn = (message: JsonRpc.Classified): ReadonlyArray<JsonRpc.Request> => {
@@ -82,10 +80,35 @@ export const requestsIn = (message: JsonRpc.Classified): ReadonlyArray<JsonRpc.R
   }
 }
 
+/** Returns the error of a batch whose sender lacks a scope of it: with the scopes of all its requests (AUT-47). */
+const ofBatch = (
+  server: Permitting,
+  message: JsonRpc.Classified,
+  principal: Principal.Principal | undefined
+): JsonRpc.ErrorObject | undefined => {
+  const { scopesOf } = server
+  if (scopesOf === undefined) return undefined
+  try {
+    const scopes = new Set(requestsIn(message).flatMap((request) => scopesOf(request) ?? []))
+    return problemOf(server, [...scopes], principal)
+  } catch (thrown) {
+    server.scopesFailed(thrown)
+    return failed
+  }
+}
+
 /** Returns the error of a message, which may be a batch, that its sender may not send. */
 export const ofMessage = (
   server: Permitting,
   message: JsonRpc.Classified,
-  sender: Sender
-): JsonRpc.ErrorObject | undefined =>
-  server.scopesOf === undefined ? undefined : problemOf(server, requestsIn(message), sender)
+  principal: Principal.Principal | undefined
+): JsonRpc.ErrorObject | undefined => {
+  switch (message._tag) {
+    case "Request":
+      return ofRequest(server, message.message, principal)
+    case "Batch":
+      return ofBatch(server, message, principal)
+    default:
+      return undefined
+  }
+}

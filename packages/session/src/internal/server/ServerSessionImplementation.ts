@@ -271,12 +271,15 @@ export class ServerSessionImplementation extends ServerSessionMembers
   }
 
   permit(message: JsonRpc.Request, principal: Principal | undefined): JsonRpc.ErrorObject | undefined {
-    if (this.#server.scopesOf === undefined) return undefined
-    return Permission.ofRequest(
-      { scopesOf: this.#server.scopesOf, scopesFailed: (thrown) => this.runtime.fork(Permission.log(thrown)) },
-      message,
-      { principal, authenticates: this.authenticates }
-    )
+    return Permission.ofRequest(this, message, principal)
+  }
+
+  get scopesOf(): Permission.ScopesOf | undefined {
+    return this.#server.scopesOf
+  }
+
+  scopesFailed(thrown: unknown): void {
+    this.runtime.fork(Permission.log(thrown))
   }
 
   intercept(message: JsonRpc.Notification): boolean {

@@ -111,6 +111,11 @@ export const makeWith = (
     unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
     requestState: ServerDefinition.requestStateSettings(definition, context, clock)
   }
+  const permitting: Permission.Permitting = {
+    scopesOf: definition.scopesOf,
+    scopesFailed: server.scopesFailed,
+    authenticates: true
+  }
   /** Ends the streams of notifications whose identities have expired, so that their clients open new ones. */
   const expiry = new Timer({
     clock,
@@ -153,7 +158,7 @@ export const makeWith = (
     revisions: definition.description.supported,
     eraOf: (message, headers) => InboundEra.ofPost(server, message, headers),
     permit: (message, principal) => {
-      const error = Permission.ofMessage(server, message, { principal, authenticates: true })
+      const error = Permission.ofMessage(permitting, message, principal)
       if (error === undefined) return undefined
       for (const { id, method } of Permission.requestsIn(message)) {
         server.emit({ _tag: "Rejected", method, id, code: error.code })
