@@ -19,6 +19,12 @@ declare module "oidc-provider" {
     callback(): RequestListener
     on(event: string, listener: (...values: ReadonlyArray<unknown>) => void): this
     readonly AccessToken: { find(token: string): Promise<IssuedToken | undefined> }
+    readonly Client: { find(id: string): Promise<object | undefined> }
+    readonly Grant: new(members: object) => {
+      addResourceScope(resource: string, scope: string): void
+      save(): Promise<string>
+    }
+    readonly RefreshToken: new(members: object) => { save(): Promise<string> }
     readonly ClientCredentials: { find(token: string): Promise<IssuedToken | undefined> }
   }
 
