@@ -75,7 +75,7 @@ const describe = (reason: TokenStoreErrorReason): string => {
  * @category errors
  */
 export class TokenStoreError extends Data.TaggedError("TokenStoreError")<{
-  readonly operation: "acquire" | "keys" | "read" | "release" | "remove" | "write"
+  readonly operation: "acquire" | "keys" | "open" | "read" | "release" | "remove" | "write"
   readonly reason: TokenStoreErrorReason
 }> {
   override get message(): string {

@@ -32,6 +32,18 @@ const failure = (operation: Operation, reason: TokenStoreError["reason"]) => new
 const contained = <A>(operation: Operation, effect: Effect.Effect<A, SqlError.SqlError>) =>
   Effect.mapError(effect, (cause) => failure(operation, { _tag: "Unavailable", cause }))
 
+const unusable = (problem: string): Effect.Effect<never, TokenStoreError> =>
+  Effect.fail(failure("open", { _tag: "Unavailable", cause: new Error(problem) }))
+
+/** Returns the differences between the dialects. */
+const dialectOf = (sql: SqlClient.SqlClient) =>
+  sql.onDialectOrElse({
+    // A transaction of SQLite that first reads and then writes fails if another process has written in between.
+    sqlite: () => ({ isPg: false, begin: "begin immediate" }),
+    pg: () => ({ isPg: true, begin: undefined }),
+    orElse: () => undefined
+  })
+
 /** Returns the key of a row. */
 const keyIn = (text: string): Effect.Effect<Key, TokenStoreError> => {
   const key = KeyText.keyOf(text)
@@ -46,6 +58,8 @@ const keyIn = (text: string): Effect.Effect<Key, TokenStoreError> => {
  *
  * - `mcp_tokens` has a row for each entry: `id`, `version` and `text`.
  * - `mcp_token_leases` has a row for each lease: `id`, `owner`, `acquired_at` and `expires_at`.
+ *
+ * PostgreSQL limits its indexes: keys of more than 2,500 bytes are errors.
  *
  * The texts are not encrypted; see `EncryptedTokenStore`. Operations within a transaction of the same client are part
  * of it, and are rolled back with it. Give the store a client of its own if handlers use transactions.
@@ -66,12 +80,20 @@ const keyIn = (text: string): Effect.Effect<Key, TokenStoreError> => {
  */
 export const make = (
   { createTables = true, prefix = "mcp_" }: Options = {}
-): Effect.Effect<TokenStore["Service"], SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
+): Effect.Effect<TokenStore["Service"], TokenStoreError, SqlClient.SqlClient> =>
+  Effect.gen(function*(): Effect.fn.Return<TokenStore["Service"], TokenStoreError, SqlClient.SqlClient> {
+    if (!/^\w*$/.test(prefix)) {
+      return yield* unusable(`prefix ${JSON.stringify(prefix)} has other characters than letters, digits and _`)
+    }
+    // The columns of the tables have the names in this file, also for a client that transforms names.
     const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+    const dialect = dialectOf(sql)
+    if (dialect === undefined) return yield* unusable(`driver "${sql.driver}" is for neither SQLite nor PostgreSQL`)
     const tokens = sql(`${prefix}tokens`)
     const leases = sql(`${prefix}token_leases`)
-    if (createTables) {
+    const createAll = Effect.gen(function*() {
+      // Without the lock, two processes of PostgreSQL that create the same table at the same time fail.
+      if (dialect.isPg) yield* sql`select pg_advisory_xact_lock(hashtext(${`${prefix}tokens`}))`
       yield* sql`create table if not exists ${tokens} (id text primary key, version text not null, text text not null)`
       yield* sql`create table if not exists ${leases} (
         id text primary key,
@@ -79,6 +101,15 @@ export const make = (
         acquired_at double precision not null,
         expires_at double precision not null
       )`
+    })
+    if (createTables) {
+      const transaction = sql.withTransaction(createAll)
+      yield* contained(
+        "open",
+        dialect.begin === undefined
+          ? transaction
+          : Effect.provideService(transaction, SqlClient.BeginTransaction, dialect.begin)
+      )
     }
 
     const rowOf = (operation: Operation, key: Key) =>
@@ -170,4 +201,4 @@ export const make = (
  */
 export const layer = (
   options: Options = {}
-): Layer.Layer<TokenStore, SqlError.SqlError, SqlClient.SqlClient> => Layer.effect(TokenStore, make(options))
+): Layer.Layer<TokenStore, TokenStoreError, SqlClient.SqlClient> => Layer.effect(TokenStore, make(options))
