@@ -249,29 +249,10 @@ describe("the redirect", () => {
     ada.act = async (url) => {
       // The person's browser is stopped before the last redirect: no listener is at this port.
       const redirectUri = url.searchParams.get("redirect_uri") ?? ""
-      const end = await stopped(url, redirectUri)
+      const { url: end } = await person.visit(url, { stopAt: redirectUri })
       change(end)
       ada.ends.push(await person.visit(end))
     }
-  }
-
-  /** Follows the pages up to the redirect to the program. */
-  const stopped = async (url: URL, redirectUri: string): Promise<URL> => {
-    const original = globalThis.fetch
-    let redirect: URL | undefined
-    try {
-      globalThis.fetch = async (input, init) => {
-        const target = new URL(input instanceof Request ? input.url : input)
-        if (!target.href.startsWith(redirectUri)) return original(input, init)
-        redirect = target
-        return new Response("stopped", { status: 200 })
-      }
-      await person.visit(url)
-    } finally {
-      globalThis.fetch = original
-    }
-    if (redirect === undefined) throw new Error("no redirect")
-    return redirect
   }
 
   const changes: ReadonlyArray<readonly [string, (redirect: URL) => void]> = [
@@ -312,7 +293,8 @@ describe("the redirect", () => {
       const ada = scriptedPerson.make()
       const statuses: Array<number> = []
       ada.act = async (url) => {
-        const redirect = await stopped(url, url.searchParams.get("redirect_uri") ?? "")
+        const stopAt = url.searchParams.get("redirect_uri") ?? ""
+        const { url: redirect } = await person.visit(url, { stopAt })
         const forged = new URL(redirect)
         forged.searchParams.set("state", "forged")
         const repeated = new URL(redirect)

@@ -21,6 +21,8 @@ export interface Decisions {
   readonly login?: string
   /** The person leaves the page of the authorization server by its link to cancel. */
   readonly cancels?: boolean
+  /** The beginning of the URL that the browser does not visit: the redirect URI of a program without a listener. */
+  readonly stopAt?: string
   /** The code that the person enters on a device. */
   readonly userCode?: string
 }
@@ -31,7 +33,7 @@ export interface Decisions {
  */
 export const visit = async (
   start: string | URL,
-  { cancels = false, login = "ada", userCode }: Decisions = {}
+  { cancels = false, login = "ada", stopAt, userCode }: Decisions = {}
 ): Promise<{ readonly url: URL; readonly status: number; readonly text: string }> => {
   const cookies = new Map<string, Map<string, string>>()
   let url = new URL(start)
@@ -55,6 +57,7 @@ export const visit = async (
     form = undefined
     if (location !== null) {
       url = new URL(location, url)
+      if (stopAt !== undefined && url.href.startsWith(stopAt)) return { url, status: response.status, text }
       continue
     }
     const abort = /href="([^"]*\/abort)"/.exec(text)?.[1]

@@ -18,6 +18,8 @@ export class PendingSignIn {
   url: string | undefined = undefined
   /** The code that the person enters there. */
   code: string | undefined = undefined
+  /** The id of a client that was registered before this sign-in. The issuer may not know it any more. */
+  rememberedClient: string | undefined = undefined
   /** The fiber of the flow. */
   fiber: Fiber.Fiber<void> | undefined = undefined
 

@@ -73,7 +73,10 @@ export const run = Effect.fnUntraced(function*(
   }
   const required = settings.redirectUri ?? registration.given(target)?.redirectUri
   const redirection = yield* userAgent.open(yield* registration.remembered(target), required)
+  const known = yield* registration.known(target)
   const client = yield* registration.clientFor(target, redirection)
+  const isRemembered = client.source === "Dynamic" && known?.client.client_id === client.client.client_id
+  pending.rememberedClient = isRemembered ? client.client.client_id : undefined
   const flow = CodeFlow.run({
     target,
     endpoint: endpointOf(client),

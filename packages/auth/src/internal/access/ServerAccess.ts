@@ -156,6 +156,7 @@ export class ServerAccess implements ServerAuthorization {
         yield* this.#request(reason)
         return undefined
       }
+      yield* this.#forgetUnknown(target)
       const pending = yield* this.#signIn(reason, true)
       yield* this.#shown(pending)
       return pending
@@ -463,18 +464,40 @@ export class ServerAccess implements ServerAuthorization {
         const { scopes, target } = reason
         yield* this.#save(reason, yield* PersonFlow.run(this.#settings, { target, scopes, pending, proof }))
       }))
-      pending.fiber = yield* Effect.forkIn(this.#settled(pending, flow), this.#scope, { startImmediately: true })
+      pending.fiber = yield* Effect.forkIn(this.#settled(pending, flow, isPermitted), this.#scope, {
+        startImmediately: true
+      })
       return pending
     }))
   }
 
-  /** Runs the flow of a sign-in, and ends the sign-in with it, unless it is begun anew. */
-  #settled(pending: PendingSignIn, flow: Effect.Effect<void, OAuthError.OAuthError>): Effect.Effect<void> {
+  /**
+   * Forgets the client of a sign-in that the person begins anew without an answer to the first. An issuer that does not
+   * know the client shows that only to the person. A client with tokens is kept, because they need it.
+   */
+  #forgetUnknown(target: Target): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function*() {
+      const clientId = this.#pending?.rememberedClient
+      const tokens = yield* this.#credentials?.current ?? Effect.undefined
+      if (clientId !== undefined && tokens === undefined) yield* this.#settings.registration.forget(target, clientId)
+    }).pipe(Effect.ignore)
+  }
+
+  /**
+   * Runs the flow of a sign-in, and ends the sign-in with it, unless it is begun anew. The permission for a window is
+   * given back if none was opened.
+   */
+  #settled(
+    pending: PendingSignIn,
+    flow: Effect.Effect<void, OAuthError.OAuthError>,
+    isPermitted: boolean
+  ): Effect.Effect<void> {
     return Effect.onExit(Effect.interruptible(flow), (exit) =>
       Effect.sync(() => {
         const isInterrupted = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
         if (isInterrupted && pending.fiber === undefined) return
         if (this.#pending === pending) this.#pending = undefined
+        if (isPermitted && Exit.isFailure(exit) && pending.url === undefined) this.#windows = 1
         pending.end(outcomeOf(exit))
       })).pipe(Effect.exit, Effect.asVoid)
   }
