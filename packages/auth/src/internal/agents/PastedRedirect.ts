@@ -30,6 +30,10 @@ export const read = (
     let pending: Buffer = Buffer.alloc(0)
     const stop = () => {
       input.off("data", data).off("end", end).off("close", end).off("error", end).pause()
+      // A pipe that is paused while it delivers data goes on reading, and would keep the process alive: pause it again.
+      setImmediate(() => {
+        if (input.isPaused() && input.listenerCount("readable") === 0) input.resume().pause()
+      })
     }
     /** Completes with the parameters of a line if it is the expected redirect. */
     const take = (line: Buffer): boolean => {
