@@ -123,7 +123,8 @@ export class OAuth extends Context.Service<OAuth, {
   readonly authorization: ClientAuthorization.ClientAuthorization["Service"]
   /**
    * Signs a person in, or requests the grant of the program, also if there are tokens. A sign-in that waits for a
-   * person begins anew, with another window.
+   * person begins anew, with another window. `scopes` are added to those that were requested before. If there are
+   * none, all that the server supports are requested.
    */
   readonly login: (
     server: string | URL,

@@ -151,7 +151,10 @@ export class ServerAccess implements ServerAuthorization {
       this.#windows = 1
       this.#scopes = ScopeSelection.union(this.#scopes, scopes)
       const target = yield* this.#discover(undefined, true)
-      const reason: Reason = { target, scopes: this.#select(target, undefined), isProven: this.#settings.isProven }
+      // Those that the program or an earlier challenge names, and not all that the server supports.
+      const isNamed = this.#scopes !== undefined && this.#scopes.length > 0
+      const selected = this.#select(isNamed ? { ...target, scopes: undefined } : target, undefined)
+      const reason: Reason = { target, scopes: selected, isProven: this.#settings.isProven }
       if (this.#settings.grant !== undefined) {
         yield* this.#request(reason)
         return undefined
