@@ -85,7 +85,7 @@ const provider = new Provider(issuer, {
   jwks: { keys: [makeKey().privateJwk] },
   pkce: { required: () => true },
   rotateRefreshToken: true,
-  scopes: ["openid", "offline_access"],
+  scopes: ["notes:read", "notes:write", "offline_access", "openid"],
   ttl: {
     AccessToken: seconds,
     ClientCredentials: seconds,
