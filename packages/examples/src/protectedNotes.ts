@@ -116,13 +116,23 @@ const NotesLive = Notes.toLayer(Effect.fnUntraced(function*(handlers) {
 // The server
 // =====================================================================================================================
 
-/** Serves the notes at a port of this machine, for people who sign in at an issuer. */
-export const layer = (port: number, issuer: ResourceServer.Options["issuers"][number]) => {
+/** The scopes of the server. */
+export const scopes = ["notes:read", "notes:write"]
+
+/**
+ * Serves the notes at a port of this machine, for people who sign in at an issuer. A client requests the initial scopes
+ * when it signs in.
+ */
+export const layer = (
+  port: number,
+  issuer: ResourceServer.Options["issuers"][number],
+  initialScopes: ReadonlyArray<string> = ["notes:read"]
+) => {
   const auth = ResourceServer.layer({
     resource: `http://127.0.0.1:${port}/mcp`,
     issuers: [issuer],
-    scopes: ["notes:read", "notes:write"],
-    initialScopes: ["notes:read"]
+    scopes,
+    initialScopes
   })
   const routes = Layer.merge(StreamableHttpServer.layer(), ResourceServer.routes)
   return SessionHost.layerDrain.pipe(
