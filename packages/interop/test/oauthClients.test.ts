@@ -151,7 +151,7 @@ describe("mcp-remote in front of the protected notes", () => {
         const page = /^(http\S+\/auth\?\S+)$/.exec(line.trim())?.[1]
         if (page === undefined) return
         pages.push(page)
-        // At a step-up, the bridge prints the page before it listens for the redirect. The bridge can also end meanwhile.
+        // At a step-up, the bridge prints the page before it listens for the redirect. It can also end meanwhile.
         setTimeout(() => browser.visit(page).catch(() => {}), readingMillis)
       }
     })
@@ -165,7 +165,7 @@ describe("mcp-remote in front of the protected notes", () => {
   })
 
   it.live(
-    "signs the person in, renews expired tokens, and signs nobody in again in a later run",
+    "signs the person in, renews expired tokens, and needs no person in a later run",
     () =>
       Effect.gen(function*() {
         const issuer = yield* Protection.issuer("--seconds", "8")
