@@ -87,10 +87,8 @@ describe("[AUT-05] a header beyond its bounds", () => {
     "parameters": "Bearer " + "a=b,".repeat(250_000)
   }
   for (const [name, header] of Object.entries(hostile)) {
-    it(`of 1 MB is read in a time that grows with its bound only: ${name}`, () => {
-      const startedAt = performance.now()
-      for (let count = 0; count < 20; count++) parse(header)
-      assert.isBelow((performance.now() - startedAt) / 20, 50)
+    it(`of 1 MB is read up to its bound only: ${name}`, () => {
+      assert.deepStrictEqual(parse(header), parse(header.slice(0, bounds.maxCharacters)))
     })
   }
 })

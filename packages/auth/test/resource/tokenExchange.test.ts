@@ -138,7 +138,7 @@ describe("the exchange of a token", () => {
         assert.include(refused.failures[0]?.message, "invalid_target")
         assert.notInclude(inspect(refused.failures, { depth: null }), token)
 
-        const silent = yield* start({ timeout: "200 millis" })
+        const silent = yield* start({ timeout: "2 seconds" })
         const ada = yield* silent.issuer.sign({ aud: resource })
         const client = yield* connect(silent.server.url, ada)
         silent.issuer.state = "silent"
