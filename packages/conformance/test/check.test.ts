@@ -24,7 +24,7 @@ describe("the output of the suite", () => {
   })
 
   const write = (name: string, checks: unknown) => {
-    fs.mkdirSync(path.join(folder, name))
+    fs.mkdirSync(path.join(folder, name), { recursive: true })
     fs.writeFileSync(path.join(folder, name, "checks.json"), JSON.stringify(checks))
   }
 
@@ -38,6 +38,12 @@ describe("the output of the suite", () => {
       { id: "ping", status: "FAILURE", errorMessage: "no answer" }
     ])
     assert.deepStrictEqual(readChecks(folder, scenario("client", "ping")), [{ id: "client", status: "SUCCESS" }])
+  })
+
+  it("is read for a scenario whose name has a slash", () => {
+    write("auth/dpop-nonce-2026-11-21T17-24-24-001Z", [{ id: "nonce", status: "SUCCESS" }])
+    write("auth/dpop-2026-11-21T17-24-24-002Z", [{ id: "dpop", status: "SUCCESS" }])
+    assert.deepStrictEqual(readChecks(folder, scenario("client", "auth/dpop")), [{ id: "dpop", status: "SUCCESS" }])
   })
 
   it("is undefined for a scenario that did not run", () => {

@@ -19,16 +19,21 @@ const Checks: Schema.Codec<ReadonlyArray<Check>, unknown> = Schema.toCodecJson(S
 
 const decode = Schema.decodeUnknownSync(Checks)
 
-/** Returns the pattern of a scenario's folder, whose name ends in the time of the run. */
-const namePattern = ({ name, side }: Scenario): RegExp =>
-  new RegExp(String.raw`^${side === "server" ? "server-" : ""}${name.replaceAll(".", "\\.")}-\d{4}-\d\d-\d\dT`)
+/** Returns the path of a scenario's folder without the time of the run, in which its name ends. */
+const pathOf = ({ name, side }: Scenario): string => `${side === "server" ? "server-" : ""}${name}`
+
+/** Returns the pattern of the name of a scenario's folder. */
+const namePattern = (name: string): RegExp => new RegExp(String.raw`^${name.replaceAll(".", "\\.")}-\d{4}-\d\d-\d\dT`)
 
 /** Reads a file of a scenario; `undefined` if there is none. */
 const readFile = (output: string, scenario: Scenario, file: string): string | undefined => {
-  const pattern = namePattern(scenario)
-  const names = fs.existsSync(output) ? fs.readdirSync(output).filter((name) => pattern.test(name)) : []
+  // A scenario such as `auth/dpop` has its folder in another one.
+  const { base, dir } = path.parse(pathOf(scenario))
+  const pattern = namePattern(base)
+  const parent = path.join(output, dir)
+  const names = fs.existsSync(parent) ? fs.readdirSync(parent).filter((name) => pattern.test(name)) : []
   if (names.length > 1) throw new Error(`${scenario.name} has been run more than once: ${names.join(", ")}`)
-  const found = names.map((name) => path.join(output, name, file)).find((file) => fs.existsSync(file))
+  const found = names.map((name) => path.join(parent, name, file)).find((file) => fs.existsSync(file))
   return found === undefined ? undefined : fs.readFileSync(found, "utf8")
 }
 
