@@ -25,7 +25,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   examples: ["protocol", "session", "tasks", "transport", "auth", "server", "client", "testing"],
   interop: ["protocol", "session", "json-schema", "transport", "auth", "server", "client", "testing", "examples"],
   benchmarks: ["protocol", "session", "tasks", "transport", "server", "testing"],
-  comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
+  comparisons: ["protocol", "session", "transport", "auth", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "auth", "server"],
   simulation: ["protocol", "session", "testing"],
   soak: ["protocol", "session", "tasks", "json-schema", "transport", "server", "client", "gateway", "testing"]

@@ -1,14 +1,16 @@
 /** The implementations to compare. A further one is a row in this table and a folder beside it. */
 
 /** A target program. */
-export type Program = "a" | "b" | "c" | "d"
+export type Program = "a" | "b" | "c" | "d" | "e" | "f"
 
 /** The target programs, and what they are. */
 export const programs: ReadonlyArray<readonly [program: Program, title: string]> = [
   ["a", "stdio server"],
   ["b", "HTTP server with users"],
   ["c", "server that asks"],
-  ["d", "client of three servers"]
+  ["d", "client of three servers"],
+  ["e", "HTTP server with OAuth"],
+  ["f", "client that signs in"]
 ]
 
 /** An implementation of the target programs. */
@@ -22,8 +24,8 @@ export interface Implementation {
 
 /** The implementations, in the order of the tables. */
 export const implementations: ReadonlyArray<Implementation> = [
-  { name: "Effect MCP", folder: "effect-mcp", programs: ["a", "b", "c", "d"] },
-  { name: "official SDK", folder: "official", programs: ["a", "b", "c", "d"] },
+  { name: "Effect MCP", folder: "effect-mcp", programs: ["a", "b", "c", "d", "e", "f"] },
+  { name: "official SDK", folder: "official", programs: ["a", "b", "c", "d", "e", "f"] },
   { name: "FastMCP", folder: "fastmcp", programs: ["a", "b", "c"] },
   { name: "effect/ai", folder: "effect-ai", programs: ["a", "b", "c", "d"] }
 ]
