@@ -42,6 +42,11 @@ export interface ServerOptions {
    */
   readonly resource?: false | undefined
   /**
+   * `true` signs in at an issuer whose metadata does not list the PKCE method S256, such as Microsoft Entra, which
+   * supports it. The specification requires to reject such an issuer, because it may ignore PKCE (AUT-22).
+   */
+  readonly assumesPkce?: boolean | undefined
+  /**
    * The issuer of a server without metadata of a protected resource, if it is not the origin of the server. Default:
    * metadata of another issuer is not used.
    */
@@ -216,7 +221,17 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
     own: ServerOptions,
     redirectUri: string | undefined
   ) {
-    const { account = "default", dpop = false, grant, identity: given, legacyIssuer, resource, scopes, userAgent } = {
+    const {
+      account = "default",
+      assumesPkce,
+      dpop = false,
+      grant,
+      identity: given,
+      legacyIssuer,
+      resource,
+      scopes,
+      userAgent
+    } = {
       ...options,
       ...own
     }
@@ -226,7 +241,13 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
       ? registrationOf(given, identity, account)
       : Registration.make({ http, store, identity: registeredBefore(identity), account })
     const prefers = (issuer: string): boolean => Registration.isGivenFor(identity, issuer)
-    const discovery = yield* Discovery.make({ http, prefers, legacyIssuer, sendsResource: resource !== false })
+    const discovery = yield* Discovery.make({
+      http,
+      prefers,
+      legacyIssuer,
+      assumesPkce,
+      sendsResource: resource !== false
+    })
     return new ServerAccess({
       server,
       http,

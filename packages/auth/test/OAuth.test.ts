@@ -421,6 +421,37 @@ describe("tokens", () => {
     }))
 })
 
+describe("an issuer whose metadata does not list S256", () => {
+  for (const assumesPkce of [undefined, true]) {
+    it.live(`[AUT-21] [AUT-22] is ${assumesPkce === true ? "used, with S256, if assumesPkce" : "not used"}`, () =>
+      Effect.gen(function*() {
+        const { identity, server } = yield* started()
+        identity.intercept = (request, response) => {
+          if (request.url?.startsWith("/.well-known/") !== true) return false
+          const { issuer } = identity
+          response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({
+            issuer,
+            authorization_endpoint: `${issuer}/auth`,
+            token_endpoint: `${issuer}/token`,
+            registration_endpoint: `${issuer}/reg`,
+            response_types_supported: ["code"],
+            authorization_response_iss_parameter_supported: true
+          }))
+          return true
+        }
+        const ada = scriptedPerson.make()
+        const oauth = yield* build({ userAgent: ada.userAgent, assumesPkce })
+        const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
+        assert.strictEqual(causeOf(exit)?._tag, assumesPkce === true ? undefined : "DiscoveryFailed")
+        assert.deepStrictEqual(
+          ada.windows.map(({ searchParams }) => searchParams.get("code_challenge_method")),
+          assumesPkce === true ? ["S256"] : []
+        )
+        assert.strictEqual(Exit.isSuccess(exit), assumesPkce === true)
+      }))
+  }
+})
+
 describe("step-up", () => {
   it.live("[AUT-38] [AUT-39] a missing scope is requested with those before, after the person has confirmed", () =>
     Effect.gen(function*() {

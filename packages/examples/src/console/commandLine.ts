@@ -18,6 +18,7 @@ import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import { PassThrough, type Readable } from "node:stream"
 import * as Arguments from "./arguments.ts"
 import * as Commands from "./commands.ts"
 import * as Connection from "./connection.ts"
@@ -27,6 +28,7 @@ import * as PipedScreen from "./pipedScreen.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 import * as Server from "./server.ts"
+import { waysToSignIn } from "./signInOptions.ts"
 import * as TerminalScreen from "./terminalScreen.ts"
 
 const flags = {
@@ -58,6 +60,14 @@ const flags = {
     Flag.withDescription("In a script: the values of the next form of the server, as JSON; may be repeated"),
     Flag.atLeast(0)
   ),
+  signIn: Flag.Literals("sign-in", waysToSignIn).pipe(
+    Flag.withDescription("How a person signs in to a server of a URL (default: url in a terminal, none in a script)"),
+    Flag.optional
+  ),
+  tokens: Flag.String("tokens").pipe(
+    Flag.withDescription("Keep the tokens of sign-ins in this folder, not encrypted"),
+    Flag.optional
+  ),
   logLevel: Flag.Literals("log-level", Logging.levels).pipe(
     Flag.withDescription("The level of the server's log messages (default: info)"),
     Flag.withDefault("info")
@@ -82,7 +92,11 @@ const headersOf = Effect.fnUntraced(function*(headers: ReadonlyArray<string>) {
 const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
   const shared = Command.make("console").pipe(Command.withSharedFlags(flags))
 
-  const connect = Effect.fnUntraced(function*(options: Effect.Success<typeof shared>, isLasting: boolean) {
+  const connect = Effect.fnUntraced(function*(
+    options: Effect.Success<typeof shared>,
+    isLasting: boolean,
+    pasted: Readable = new PassThrough()
+  ) {
     const screen = yield* Screen
     const place = yield* Server.place({
       words: serverWords,
@@ -98,7 +112,12 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
       roots: options.root,
       logLevel: options.logLevel,
       answers,
-      isLasting
+      isLasting,
+      signIn: {
+        way: Option.getOrElse(options.signIn, () => screen.canAsk ? "url" : "none"),
+        folder: Option.getOrUndefined(options.tokens),
+        pasted
+      }
     })
   })
 
@@ -193,13 +212,14 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
     Command.withHandler((options) =>
       Effect.gen(function*() {
         const screen = yield* Screen
-        const client = yield* connect(options, true)
+        const pasted = new PassThrough()
+        const client = yield* connect(options, true, pasted)
         if (!screen.canAsk) {
           return yield* new Failures.InvalidCommand({
             problem: "the interactive mode needs a terminal; in a script, use list, call, read, prompt or complete"
           })
         }
-        yield* Interactive.run(client)
+        yield* Interactive.run(client, (address) => void pasted.write(`${address}\n`))
       }).pipe(Effect.scoped, reportingFailure)
     ),
     Command.withDescription(

@@ -5,7 +5,9 @@ import { type McpAnswers, McpClient, ServerStatus } from "@effect-mcp/client"
 import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Logging from "@effect-mcp/protocol/Logging"
 import type * as Revision from "@effect-mcp/protocol/Revision"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { pathToFileURL } from "node:url"
@@ -13,6 +15,7 @@ import * as Answers from "./answers.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 import type * as Server from "./server.ts"
+import type { SignInOptions } from "./signInOptions.ts"
 
 /** Options of the command line about the connection. */
 export interface Options {
@@ -24,6 +27,7 @@ export interface Options {
   readonly answers: ReadonlyArray<object>
   /** Whether the console connects again after it has lost the server. A script fails instead. */
   readonly isLasting: boolean
+  readonly signIn: SignInOptions
 }
 
 /** The time for a server to start: `npx` may have to download it. */
@@ -33,6 +37,16 @@ const info = { name: "effect-mcp-console", title: "Console", version: "0.1.0" }
 
 /** Returns a status as a note, with the last lines that a child process has written to its standard error. */
 const statusNote = (status: ServerStatus.ServerStatus): string => `* ${PlainText.line(ServerStatus.describe(status))}`
+
+/** Returns the authorization at a server of a URL. Its modules are loaded for such a server only. */
+const authorization = Effect.fnUntraced(function*({ place, signIn }: Options) {
+  if (place.target.account === undefined || (signIn.way === "none" && signIn.folder === undefined)) {
+    return Context.empty()
+  }
+  const { note } = yield* Screen
+  const { layer } = yield* Effect.promise(() => import("./signIn.ts"))
+  return yield* Layer.build(layer({ ...signIn, note: (text) => Effect.runFork(note(text)) }))
+})
 
 /** Connects in the background until the scope closes. */
 export const make = Effect.fnUntraced(function*(options: Options) {
@@ -63,14 +77,18 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     ...(options.isLasting ? {} : { reconnect: Schedule.recurs(0) }),
     limits: { handshakeTimeout: startTime, requestTimeout: "1 hour" },
     waitTimeout: startTime
-  })
+  }).pipe(Effect.provideContext(yield* authorization(options)))
   // A server without log messages rejects this, and a server that is down fails the next command.
   const setLogLevel = Effect.ignore(client.setLogLevel(options.logLevel))
   if (!options.isLasting) {
     yield* setLogLevel
     return client
   }
-  yield* Effect.forkScoped(Stream.runForEach(client.statuses, (status) => screen.note(statusNote(status))))
+  // The other ways show the person what to do by themselves.
+  const isShown = ({ _tag }: ServerStatus.ServerStatus) => _tag !== "Authorizing" || options.signIn.way === "browser"
+  yield* Effect.forkScoped(
+    Stream.runForEach(Stream.filter(client.statuses, isShown), (status) => screen.note(statusNote(status)))
+  )
   yield* Effect.forkScoped(setLogLevel)
   return client
 })

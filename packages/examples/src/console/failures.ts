@@ -3,6 +3,7 @@
  */
 import { type McpCall, ServerStatus } from "@effect-mcp/client"
 import * as PlainText from "@effect-mcp/client/PlainText"
+import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Data from "effect/Data"
 import type { QuitError } from "effect/Terminal"
 import type { InvalidArgumentsError } from "./arguments.ts"
@@ -28,7 +29,14 @@ export class InvalidCommand extends Data.TaggedError("InvalidCommand")<{ readonl
 }
 
 /** A failure of a command. */
-export type Failure = McpCall.CallError | InvalidArgumentsError | InvalidCommand | NoServer | QuitError | Unknown
+export type Failure =
+  | McpCall.CallError
+  | InvalidArgumentsError
+  | InvalidCommand
+  | NoServer
+  | QuitError
+  | TransportError
+  | Unknown
 
 /** Returns a failure in words. */
 export const describe = (failure: Failure): string => {

@@ -24,7 +24,9 @@ const help = [
   "complete <prompt> <arg> [text]  completes an argument; a resource template instead of a prompt is possible",
   "watch <uri>, unwatch <uri>      prints a resource now and whenever it changes",
   "log <level>                     sets the level of the server's log messages",
-  "status                          whether the server can be called, and what it is",
+  "status                          whether the server can be called, what it is, and who is signed in",
+  "login [scope …]                 signs in; login <address> passes on the address that the browser was led to",
+  "logout                          forgets the tokens, and revokes them",
   "quit                            also: Ctrl-C. While a call runs, Ctrl-C cancels the call",
   "An empty line offers a menu."
 ].join("\n")
@@ -48,10 +50,31 @@ const isLevel = (word: string): word is Logging.Level => Logging.levels.some((le
 
 const lacking = (usage: string) => new Failures.InvalidCommand({ problem: `the command lacks a word: ${usage}` })
 
-/** Runs the prompt loop until the person leaves it. */
-export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape) {
+/** Returns whether a word is the address of a redirect, and not a scope. */
+const isRedirect = (word: string | undefined): word is string =>
+  word !== undefined && URL.canParse(word) && new URL(word).searchParams.has("state")
+
+/** Runs the prompt loop until the person leaves it. `pass` takes the address of a redirect that the person pastes. */
+export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape, pass: (address: string) => void) {
   const screen = yield* Screen
   const watching = yield* FiberMap.make<string>()
+  const signingIn = yield* FiberMap.make<string>()
+
+  const account = Effect.suspend(() =>
+    client.account === undefined
+      ? Effect.fail(new Failures.InvalidCommand({ problem: "the server has no URL to sign in to" }))
+      : Effect.succeed(client.account)
+  )
+
+  // The person has to be able to enter an address meanwhile.
+  const login = Effect.fnUntraced(function*(scopes: ReadonlyArray<string>) {
+    const { login } = yield* account
+    const signedIn = login(scopes.length === 0 ? {} : { scopes }).pipe(
+      Effect.andThen(screen.note("* you are signed in")),
+      Effect.catch((failure) => screen.note(`login: ${Failures.describe(failure)}`))
+    )
+    yield* FiberMap.run(signingIn, "login", signedIn)
+  })
 
   const watch = (uri: string) =>
     FiberMap.run(
@@ -154,8 +177,17 @@ export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape)
         case "status": {
           const status = yield* client.status
           yield* screen.print(status._tag === "Ready" ? Render.profile(status.profile) : ServerStatus.describe(status))
+          if (client.account !== undefined) yield* screen.print(Render.account(yield* client.account.status))
           break
         }
+        case "login":
+          if (isRedirect(first)) pass(first)
+          else yield* login(first === undefined ? [] : [first, ...rest])
+          break
+        case "logout":
+          yield* (yield* account).logout
+          yield* screen.print("You are signed out.")
+          break
         case "help":
           yield* screen.print(help)
           break

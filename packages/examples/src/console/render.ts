@@ -10,6 +10,7 @@ import type * as PromptMessages from "@effect-mcp/protocol/Prompt"
 import type * as Resource from "@effect-mcp/protocol/Resource"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
 import type * as Tool from "@effect-mcp/protocol/Tool"
+import type { AccountStatus } from "@effect-mcp/transport/ClientAuthorization"
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import * as Fields from "./fields.ts"
@@ -175,3 +176,21 @@ export const profile = ({ capabilities, info, instructions, revision }: Profile.
     }`,
     ...(instructions === undefined ? [] : [instructions])
   ].join("\n")
+
+/** Returns who is signed in. */
+export const account = (status: AccountStatus): string => {
+  switch (status._tag) {
+    case "SignedOut":
+      return "signed out"
+    case "Authorizing":
+      return status.code === undefined ? "signing in" : `signing in with the code ${PlainText.line(status.code)}`
+    case "SignedIn": {
+      const { expiresAt, issuer, scopes = [] } = status
+      return [
+        `signed in at ${PlainText.line(issuer)}`,
+        ...(scopes.length === 0 ? [] : [`with ${PlainText.line(scopes.join(" "))}`]),
+        ...(expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`])
+      ].join(", ")
+    }
+  }
+}

@@ -48,6 +48,8 @@ export interface Options {
    * metadata of another issuer is not used.
    */
   readonly legacyIssuer?: string | undefined
+  /** Whether an issuer supports PKCE although its metadata lists no method. Default `false`. */
+  readonly assumesPkce?: boolean | undefined
   /** Whether requests name the resource. Some authorization servers reject them then. Default `true`. */
   readonly sendsResource?: boolean | undefined
   /** The time for which a result is remembered. Default 10 minutes. */
@@ -140,12 +142,17 @@ const needed: Readonly<Record<Use, ReadonlyArray<keyof Metadata & string>>> = {
 }
 
 /** Returns the rule that the metadata breaks for a use (AUT-22). */
-const useFault = ({ isLegacy, metadata }: Found, use: Use): string | undefined => {
+const useFault = (
+  { isLegacy, metadata }: Found,
+  use: Use,
+  assumesPkce: boolean
+): string | undefined => {
   const missing = needed[use].find((name) => metadata[name] === undefined)
   if (missing !== undefined) return `its metadata has no ${missing}`
   const methods = metadata.code_challenge_methods_supported
   // Servers of 2025-03-26 have to support PKCE, and need not list it.
-  if (use !== "Code" || methods?.includes("S256") === true || (isLegacy && methods === undefined)) return undefined
+  const isAssumed = methods === undefined && (isLegacy || assumesPkce)
+  if (use !== "Code" || methods?.includes("S256") === true || isAssumed) return undefined
   return "its code_challenge_methods_supported does not list S256"
 }
 
@@ -185,7 +192,7 @@ export const make = (options: Options): Effect.Effect<Discovery> =>
     return {
       discover: (request) =>
         Effect.flatMap(lookup(request), (found) => {
-          const fault = useFault(found, request.use ?? "Code")
+          const fault = useFault(found, request.use ?? "Code", options.assumesPkce === true)
           return fault === undefined
             ? Effect.succeed({ ...found, sendsResource: namesResource(options, found, request.revision) })
             : Effect.fail(MetadataDocument.broken(
