@@ -4,9 +4,9 @@
 import { ClientAuthorization } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as ClientIdentity from "./ClientIdentity.ts"
 import type * as Grant from "./Grant.ts"
@@ -178,15 +178,26 @@ const configured = (
   ...(scopes === undefined ? {} : { scopes })
 })
 
-/** Returns a text that is the same for the same client. */
-const nameOf = ({ clientId, clientSecret, redirectUri, scopes }: ClientAuthorization.ConfiguredClient): string =>
-  JSON.stringify([clientId, clientSecret && Redacted.value(clientSecret), redirectUri, scopes])
+/** Returns whether two configurations describe the same client. */
+const isSame = (
+  one: ClientAuthorization.ConfiguredClient | undefined,
+  other: ClientAuthorization.ConfiguredClient | undefined
+): boolean =>
+  one?.clientId === other?.clientId && one?.redirectUri === other?.redirectUri &&
+  Equal.equals(one?.clientSecret, other?.clientSecret) && Equal.equals(one?.scopes, other?.scopes) &&
+  (one === undefined) === (other === undefined)
 
 /** Returns the identity for a grant, for which no client is registered (AUX-01). */
 const registeredBefore = (identity: ClientIdentity.ClientIdentity): ClientIdentity.ClientIdentity => ({
   preRegistered: identity.preRegistered,
   registration: false
 })
+
+/** The authorization at a server, and the client that a configuration describes. */
+interface Access {
+  readonly client: ClientAuthorization.ConfiguredClient | undefined
+  readonly access: ServerAccess
+}
 
 /** Creates the service, which ends with the scope: a sign-in that waits is ended, and its listener is closed. */
 const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAuth["Service"], never, Scope.Scope> {
@@ -197,7 +208,7 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
   const http = yield* OAuthHttp.makeNode({ allowedOrigins })
   const all = new Map(Object.entries(servers).map(([url, own]) => [Discovery.canonicalUri(new URL(url)), own]))
   /** The authorizations at each server, by the client that a configuration describes. */
-  const accesses = new Map<string, Map<string, ServerAccess>>()
+  const accesses = new Map<string, Array<Access>>()
   const queue = new SignInQueue()
   const registrations = new Map<string, Map<ClientIdentity.ClientIdentity | undefined, Registration.Registration>>()
 
@@ -269,18 +280,19 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
     Effect.suspend(() => {
       const server = new URL(given)
       const uri = Discovery.canonicalUri(server)
-      const ofServer = accesses.get(uri) ?? new Map<string, ServerAccess>()
+      const ofServer = accesses.get(uri) ?? []
       accesses.set(uri, ofServer)
-      const name = client === undefined ? "" : nameOf(client)
+      const find = () => ofServer.find((known) => isSame(known.client, client))
       // Without a description, the server is meant, whose client may be described elsewhere.
-      const known = ofServer.get(name) ?? (client === undefined ? [...ofServer.values()][0] : undefined)
-      if (known !== undefined) return Effect.succeed(known)
+      const known = find() ?? (client === undefined ? ofServer[0] : undefined)
+      if (known !== undefined) return Effect.succeed(known.access)
       const own = { ...(client === undefined ? {} : configured(client)), ...all.get(uri) }
       return Effect.map(created(server, own, client?.redirectUri), (access) => {
         // Another fiber may have been faster.
-        const first = ofServer.get(name) ?? access
-        ofServer.set(name, first)
-        return first
+        const first = find()
+        if (first !== undefined) return first.access
+        ofServer.push({ client, access })
+        return access
       })
     })
 

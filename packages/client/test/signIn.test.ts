@@ -279,6 +279,39 @@ describe("entries of a configuration with OAuth", () => {
       }))
   }
 
+  it.live("of one client share its sign-in, and those of another client have their own", () =>
+    Effect.gen(function*() {
+      const client = {
+        token_endpoint_auth_method: "client_secret_post",
+        client_secret: "a secret of the tests",
+        redirect_uris: ["http://127.0.0.1/callback"],
+        application_type: "native"
+      }
+      const identity = yield* identityServer.start({
+        clients: [{ ...client, client_id: "one" }, { ...client, client_id: "two" }]
+      })
+      const { url } = yield* ProtectedMcp.start(identity)
+      const entry = (clientId: string) => ({
+        url,
+        oauth: { clientId, clientSecret: "${SECRET}", scopes: ["notes:read"] }
+      })
+      const servers = { first: entry("one"), again: entry("one"), other: entry("two"), plain: { url } }
+      const targets = yield* McpServersConfig.decode({ mcpServers: servers }, {
+        env: { SECRET: "a secret of the tests" },
+        url: { standalone: false }
+      })
+      const ada = scriptedPerson.make()
+      yield* Effect.gen(function*() {
+        const clients = yield* McpClients.make(targets, options)
+        yield* Effect.forEach(
+          Object.keys(servers),
+          (server) => Effect.flatMap(clients.find(server), (client) => client.callTool("read"))
+        )
+        const ids = ada.windows.map(({ searchParams }) => searchParams.get("client_id"))
+        assert.deepStrictEqual(ids.toSorted(), ["one", "two"])
+      }).pipe(Effect.provide(OAuth.layer({ userAgent: ada.userAgent })))
+    }))
+
   it.live("fail with the way to authorize them if the program has no authorization", () =>
     Effect.gen(function*() {
       const identity = yield* identityServer.start()
