@@ -80,7 +80,7 @@ describe("the console at a server that people sign in to", () => {
         assert.strictEqual(listed.exitCode, 0, listed.stderr)
         assert.include(listed.stdout, "read()")
         assert.notInclude(terminal.written() + listed.stdout + listed.stderr, "Bearer")
-      }),
+      }).pipe(Effect.provide(Console.runs)),
     timeout
   )
 
