@@ -12,7 +12,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import type * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import type { PreRegistered } from "./ClientIdentity.ts"
 import * as OAuthHttp from "./internal/fetch/OAuthHttp.ts"
@@ -30,29 +29,14 @@ import * as OAuthError from "./OAuthError.ts"
  *
  * @category models
  */
-export interface Upstream {
-  /** The URL of the API (RFC 8707). */
-  readonly resource?: string | undefined
-  /** The name of the API at the issuer. */
-  readonly audience?: string | undefined
-  /** The scopes that the handler needs. Default: the issuer decides. */
-  readonly scopes?: ReadonlyArray<string> | undefined
-}
+export interface Upstream extends ExchangeRequest.ExchangeTarget {}
 
 /**
  * A token for another API.
  *
  * @category models
  */
-export interface ExchangedToken {
-  readonly token: Redacted.Redacted<string>
-  /** The value of `Authorization`: `Bearer` and the token. */
-  readonly authorization: Redacted.Redacted<string>
-  /** The granted scopes; `undefined` if the issuer does not name them. */
-  readonly scopes: ReadonlyArray<string> | undefined
-  /** The time at which it expires, in milliseconds since the epoch; `undefined` if it is not known. */
-  readonly expiresAt: number | undefined
-}
+export interface ExchangedToken extends ExchangeRequest.GrantedToken {}
 
 /**
  * Exchanges tokens. Tokens are kept until shortly before they expire, by the principal with its claims and scopes, and

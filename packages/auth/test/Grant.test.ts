@@ -1,31 +1,13 @@
-import { Grant, OAuth, OAuthError } from "@effect-mcp/auth"
-import type { TransportError } from "@effect-mcp/session/TransportError"
+import { Grant, OAuth } from "@effect-mcp/auth"
 import { assert, describe, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as jose from "jose"
 import type * as http from "node:http"
 import * as caller from "./support/caller.ts"
+import { build, causeOf, started } from "./support/clients.ts"
 import * as identityServer from "./support/identityServer.ts"
-import * as protectedServer from "./support/protectedServer.ts"
-
-const build = (options: OAuth.Options) => Effect.map(Layer.build(OAuth.layer(options)), Context.get(OAuth.OAuth))
-
-const started = Effect.fnUntraced(function*(settings: identityServer.Settings = {}) {
-  const identity = yield* identityServer.start(settings)
-  const server = yield* protectedServer.start(identity)
-  return { identity, server }
-})
-
-const causeOf = <A>(exit: Exit.Exit<A, TransportError>): OAuthError.OAuthErrorReason | undefined => {
-  const error = Exit.findErrorOption(exit)
-  if (error._tag === "None" || error.value.reason._tag !== "AuthorizationFailed") return undefined
-  const { cause } = error.value.reason
-  return cause instanceof OAuthError.OAuthError ? cause.reason : undefined
-}
 
 const machine = (more: object) => ({
   client_id: "nightly",

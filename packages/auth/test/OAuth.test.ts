@@ -1,34 +1,16 @@
-import { OAuth, OAuthError, TokenStore, UserAgent } from "@effect-mcp/auth"
+import { OAuthError, TokenStore, UserAgent } from "@effect-mcp/auth"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import { assert, describe, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Net from "node:net"
 import * as caller from "./support/caller.ts"
+import { build, causeOf, started } from "./support/clients.ts"
 import * as identityServer from "./support/identityServer.ts"
 import * as person from "./support/person.ts"
-import * as protectedServer from "./support/protectedServer.ts"
 import * as scriptedPerson from "./support/scriptedPerson.ts"
-
-const build = (options: OAuth.Options) => Effect.map(Layer.build(OAuth.layer(options)), Context.get(OAuth.OAuth))
-
-const started = Effect.fnUntraced(function*(settings: identityServer.Settings = {}) {
-  const identity = yield* identityServer.start(settings)
-  const server = yield* protectedServer.start(identity)
-  return { identity, server }
-})
-
-/** Returns the reason of the authorization with which a call failed. */
-const causeOf = <A>(exit: Exit.Exit<A, TransportError>): OAuthError.OAuthErrorReason | undefined => {
-  const error = Exit.findErrorOption(exit)
-  if (error._tag === "None" || error.value.reason._tag !== "AuthorizationFailed") return undefined
-  const { cause } = error.value.reason
-  return cause instanceof OAuthError.OAuthError ? cause.reason : undefined
-}
 
 const isPermanent = <A>(exit: Exit.Exit<A, TransportError>): boolean => {
   const error = Exit.findErrorOption(exit)
@@ -170,6 +152,20 @@ describe("a person signs in", () => {
 })
 
 describe("windows", () => {
+  it.live("an accepted request without the new token does not make the token accepted", () =>
+    Effect.gen(function*() {
+      const { server } = yield* started()
+      const ada = scriptedPerson.make()
+      const oauth = yield* build({ userAgent: ada.userAgent })
+      const access = yield* oauth.authorization.of(server.url)
+      yield* oauth.login(server.url)
+      server.judge = () => ({ status: 401, challenge: "" })
+      access.responded?.({ method: "POST", url: server.url, sentWith: {} }, () => undefined)
+      const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
+      assert.strictEqual(causeOf(exit)?._tag, "TokenRejected")
+      assert.lengthOf(ada.windows, 1)
+    }))
+
   it.live("a server that always answers 401 opens one window, and another only after login", () =>
     Effect.gen(function*() {
       const { server } = yield* started()

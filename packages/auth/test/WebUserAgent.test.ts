@@ -29,7 +29,7 @@ it.effect("a redirect completes the sign-in of its user and state, once", () =>
     const complete = (user: string, query: string) => users.complete(user, new URLSearchParams(query))
     assert.isFalse(yield* complete("bob", "state=a&code=1"), "the redirect of another user")
     assert.isFalse(yield* complete("ada", "state=x&code=1"))
-    assert.isFalse(yield* complete("nobody", "state=a&code=1"))
+    assert.isFalse(yield* complete("stranger", "state=a&code=1"))
     assert.isTrue(yield* complete("ada", "state=a&code=1"))
     assert.isFalse(yield* complete("ada", "state=a&code=2"), "repeated")
     assert.isTrue(yield* complete("bob", "state=c&code=3"))

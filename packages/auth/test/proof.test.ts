@@ -1,14 +1,13 @@
-import { OAuth, TokenStore } from "@effect-mcp/auth"
+import { TokenStore } from "@effect-mcp/auth"
 import { assert, describe, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as jose from "jose"
 import { createHash } from "node:crypto"
 import { Nonces } from "../src/internal/proof/Nonces.ts"
 import * as ProofKey from "../src/internal/proof/ProofKey.ts"
 import * as caller from "./support/caller.ts"
+import { build } from "./support/clients.ts"
 import * as identityServer from "./support/identityServer.ts"
 import * as protectedServer from "./support/protectedServer.ts"
 import * as scriptedPerson from "./support/scriptedPerson.ts"
@@ -74,8 +73,6 @@ describe("a proof", () => {
 })
 
 describe("tokens with a key", () => {
-  const build = (options: OAuth.Options) => Effect.map(Layer.build(OAuth.layer(options)), Context.get(OAuth.OAuth))
-
   it.live("[AUX-05] nonces of both servers are used, and a stored key after a restart", () =>
     Effect.gen(function*() {
       const identity = yield* identityServer.start({ withDpopNonces: true })

@@ -1,26 +1,15 @@
 /** Sign-ins of many users, with clients that issuers forget, and what is recorded of them. */
-import { OAuth, OAuthError, TokenStore, WebUserAgent } from "@effect-mcp/auth"
+import { OAuthError, TokenStore, WebUserAgent } from "@effect-mcp/auth"
 import { assert, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
 import * as caller from "./support/caller.ts"
-import * as identityServer from "./support/identityServer.ts"
+import { build, started } from "./support/clients.ts"
 import * as person from "./support/person.ts"
-import * as protectedServer from "./support/protectedServer.ts"
 import * as scriptedPerson from "./support/scriptedPerson.ts"
-
-const build = (options: OAuth.Options) => Effect.map(Layer.build(OAuth.layer(options)), Context.get(OAuth.OAuth))
-
-const started = Effect.fnUntraced(function*(settings: identityServer.Settings = {}) {
-  const identity = yield* identityServer.start(settings)
-  const server = yield* protectedServer.start(identity)
-  return { identity, server }
-})
 
 it.live("users of a web application sign in through its pages, each with their own tokens in one store", () =>
   Effect.gen(function*() {

@@ -34,9 +34,9 @@ export type Problem =
  * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood. `problem`
  *   is the last reason why the server was down. `stray` is the beginning of the first text of the server that is no
  *   message.
- * - `Authorizing`: the client connects, and waits for a person who has to authorize it, since this time in
- *   milliseconds. `url` is the page to visit, and `code` the code to enter there, if they are known. `isQueued` states
- *   that the authorization at another server is shown first.
+ * - `Authorizing`: a person has to authorize the client, which then connects. `since` is the time at which the wait
+ *   began, in milliseconds since 1970. `url` is the page to visit, and `code` the code to enter there, if they are
+ *   known. `isQueued` states that the authorization at another server is shown first.
  * - `Ready`: a session is open with a server of this profile. `fellBack` states why the client guessed that the server
  *   needs a handshake: the server was silent, and may support a newer revision if it was only slow, or it sent an error
  *   without an id.

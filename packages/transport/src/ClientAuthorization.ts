@@ -21,15 +21,23 @@ export interface OutgoingRequest {
 }
 
 /**
+ * A request after it is sent.
+ *
+ * @category models
+ */
+export interface SentRequest extends OutgoingRequest {
+  /** The headers that the authorization gave this request: the same object. */
+  readonly sentWith: HeaderValues
+}
+
+/**
  * A request that the server has answered with 401 or 403. The server has not carried it out.
  *
  * @category models
  */
-export interface RejectedRequest extends OutgoingRequest {
+export interface RejectedRequest extends SentRequest {
   readonly status: 401 | 403
   readonly challenges: ReadonlyArray<AuthenticationChallenge>
-  /** The headers that the authorization gave this request: the same object. */
-  readonly sentWith: HeaderValues
   /** The operation of a message, such as `tools/call "write"`; `undefined` for a stream or the end of a session. */
   readonly operation: string | undefined
   /** The number of times that this request was sent again before. The transport sends it again at most five times. */
@@ -97,7 +105,8 @@ export interface ConfiguredClient {
  * The authorization at one server. All connections with the server share it.
  *
  * Neither function waits for a person. If a person has to act, it fails with `AuthorizationRequired`, whose
- * `authorized` completes when the person has. Sessions wait for that, and send the request again.
+ * `authorized` completes when the person has. Sessions wait for that, and send the request again. A function that takes
+ * longer than a minute fails the request with `AuthorizationFailed`.
  *
  * @category models
  */
@@ -110,7 +119,7 @@ export interface ServerAuthorization {
    */
   readonly rejected: (request: RejectedRequest) => Effect.Effect<"Again" | "Final", TransportError>
   /** Called with each response of another status, for what a server sends with it, such as the nonces of DPoP. */
-  readonly responded?: (request: OutgoingRequest, header: (name: string) => string | undefined) => void
+  readonly responded?: (request: SentRequest, header: (name: string) => string | undefined) => void
   /** The account at the server, if a person can sign in. */
   readonly account?: Account
 }

@@ -40,7 +40,7 @@ export const call = (
       const { status } = response
       const header = (name: string) => response.headers.get(name) ?? undefined
       if (status !== 401 && status !== 403) {
-        server.responded?.(request, header)
+        server.responded?.({ ...request, sentWith: values }, header)
         return { status, account, scope }
       }
       const next = yield* server.rejected({

@@ -1,4 +1,5 @@
 /** The token requests of grants without a person. */
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Grant, IdentityProvider, SubjectToken } from "../../Grant.ts"
@@ -22,12 +23,9 @@ const noAssertion = (issuer: string): OAuthError.OAuthError =>
 
 /** Runs the effect of the program, which may die or never return. The defect may show a part of the assertion. */
 const given = <A>(issuer: string, effect: Effect.Effect<A>): Effect.Effect<A, OAuthError.OAuthError> =>
-  Effect.catchDefect(
-    Effect.timeoutOrElse(effect, {
-      duration: assertionMillis,
-      orElse: () => Effect.fail(noAssertion(issuer))
-    }),
-    () => Effect.fail(noAssertion(issuer))
+  ForeignCall.within("Grant", assertionMillis, () => effect).pipe(
+    Effect.mapError(() => noAssertion(issuer)),
+    Effect.catchDefect(() => Effect.fail(noAssertion(issuer)))
   )
 
 /** Exchanges the token of a person for an assertion for the authorization server (AUX-03). */

@@ -11,14 +11,12 @@ import type {
   AccountStatus,
   OutgoingRequest,
   RejectedRequest,
+  SentRequest,
   ServerAuthorization
 } from "@effect-mcp/transport/ClientAuthorization"
 import type { HeaderValues } from "@effect-mcp/transport/HttpClientOptions"
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
@@ -27,36 +25,27 @@ import * as OAuthError from "../../OAuthError.ts"
 import type { Use } from "../discovery/Discovery.ts"
 import * as ScopeSelection from "../discovery/ScopeSelection.ts"
 import type { Target } from "../discovery/Target.ts"
-import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
 import { shown } from "../fetch/shown.ts"
-import { resourceOf } from "../flow/CodeFlow.ts"
-import * as TokenEndpoint from "../flow/TokenEndpoint.ts"
+import type * as TokenEndpoint from "../flow/TokenEndpoint.ts"
 import { Nonces } from "../proof/Nonces.ts"
 import * as ProofKey from "../proof/ProofKey.ts"
 import type { RegisteredClient } from "../registration/Registration.ts"
-import type { Credentials, RefreshableTokens, TokensKey } from "../tokens/Credentials.ts"
+import type { Credentials, TokensKey } from "../tokens/Credentials.ts"
 import * as SharedCredentials from "../tokens/SharedCredentials.ts"
-import type { StoredTokens, TokenResponse } from "../tokens/StoredTokens.ts"
+import type { StoredTokens } from "../tokens/StoredTokens.ts"
 import { AccessHeaders, none } from "./AccessHeaders.ts"
+import type { Reason } from "./AccessReason.ts"
 import { failed } from "./failures.ts"
-import { PendingSignIn } from "./PendingSignIn.ts"
+import type { PendingSignIn } from "./PendingSignIn.ts"
 import * as PersonFlow from "./PersonFlow.ts"
 import * as ProgramGrant from "./ProgramGrant.ts"
 import * as RememberedKey from "./RememberedKey.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
+import { SignIns } from "./SignIns.ts"
 import * as StepUps from "./StepUps.ts"
+import { TokenRequests } from "./TokenRequests.ts"
 
 type Challenge = AuthenticationChallenge.AuthenticationChallenge
-
-/** The time within which a sign-in shows its URL: discovery, registration and the listener together. */
-const showingMillis = 45_000
-
-/** The cause of an authorization. */
-interface Reason {
-  readonly target: Target
-  readonly scopes: ReadonlyArray<string> | undefined
-  readonly isProven: boolean
-}
 
 const sameToken = (one: StoredTokens | undefined, other: StoredTokens | undefined): boolean =>
   one !== undefined && other !== undefined &&
@@ -76,14 +65,13 @@ export class ServerAccess implements ServerAuthorization {
   readonly #server: string
   readonly #nonces = new Nonces()
   readonly #headers = new AccessHeaders(this.#nonces)
+  readonly #tokenRequests: TokenRequests
+  readonly #signIns: SignIns
   readonly #stepUps = new StepUps.StepUps()
   readonly #serialized = Semaphore.makeUnsafe(1).withPermits(1)
   #credentials: Credentials | undefined = undefined
   /** Whether the store was searched for tokens of an earlier program. */
   #isRestored = false
-  #pending: PendingSignIn | undefined = undefined
-  /** The windows that may be opened: one, because a person has started the program, and one for each `login`. */
-  #windows = 1
   /** The scopes that were requested, and those that the server has asked for. */
   #scopes: ReadonlyArray<string> | undefined = undefined
   /** Tokens that were just issued, until the server accepts them. */
@@ -97,6 +85,8 @@ export class ServerAccess implements ServerAuthorization {
     this.#settings = settings
     this.#scope = scope
     this.#server = shown(settings.server)
+    this.#tokenRequests = new TokenRequests(settings, this.#nonces)
+    this.#signIns = new SignIns(settings, this.#server, scope, (reason, pending) => this.#signIn(reason, pending))
   }
 
   readonly headers = (request: OutgoingRequest): Effect.Effect<HeaderValues, TransportError> =>
@@ -107,7 +97,8 @@ export class ServerAccess implements ServerAuthorization {
         this.#usable,
         (tokens): Effect.Effect<HeaderValues, TransportError> => {
           if (tokens !== undefined) return this.#headers.of(tokens, request)
-          return this.#pending === undefined ? Effect.succeed(none) : Effect.fail(this.#pending.required)
+          const { pending } = this.#signIns
+          return pending === undefined ? Effect.succeed(none) : Effect.fail(pending.required)
         }
       ))
     })
@@ -122,8 +113,7 @@ export class ServerAccess implements ServerAuthorization {
       if (status === 401) {
         return this.#failing(this.#serialized(this.#unauthorized(sent, challengeIn(challenges), operation)))
       }
-      // The server has accepted the token.
-      this.#unproven = undefined
+      this.#accepted(sent)
       const challenge = withError(challenges, "insufficient_scope")
       const wanted = ScopeSelection.parse(challenge?.parameters["scope"] ?? "")
       return challenge === undefined || wanted.length === 0
@@ -131,9 +121,14 @@ export class ServerAccess implements ServerAuthorization {
         : this.#failing(this.#serialized(this.#insufficient(sent, challenge, operation)))
     })
 
-  readonly responded = (request: OutgoingRequest, header: (name: string) => string | undefined): void => {
-    this.#unproven = undefined
-    this.#nonces.set(request.url.origin, header("dpop-nonce"))
+  readonly responded = ({ sentWith, url }: SentRequest, header: (name: string) => string | undefined): void => {
+    this.#accepted(this.#headers.tokensOf(sentWith))
+    this.#nonces.set(url.origin, header("dpop-nonce"))
+  }
+
+  /** Records that the server has accepted tokens. Those of another request say nothing about those just issued. */
+  #accepted(sent: StoredTokens | undefined): void {
+    if (sameToken(sent, this.#unproven)) this.#unproven = undefined
   }
 
   /** Signs a person in, or requests the grant of the program. This is the act that permits a window. */
@@ -148,7 +143,7 @@ export class ServerAccess implements ServerAuthorization {
       this.#failure = undefined
       this.#unproven = undefined
       this.#stepUps.reset()
-      this.#windows = 1
+      this.#signIns.permit()
       this.#scopes = ScopeSelection.union(this.#scopes, scopes)
       const target = yield* this.#discover(undefined, true)
       // Those that the program or an earlier challenge names, and not all that the server supports.
@@ -160,31 +155,28 @@ export class ServerAccess implements ServerAuthorization {
         return undefined
       }
       yield* this.#forgetUnknown(target)
-      const pending = yield* this.#signIn(reason, true)
-      yield* this.#shown(pending)
-      return pending
+      return yield* this.#signIns.begin(reason, true)
     }))
 
   /** Removes the tokens, and revokes them at the issuer (RFC 7009). No window opens without another `login`. */
   readonly logout: Effect.Effect<void, OAuthError.OAuthError> = Effect.suspend(() =>
     this.#serialized(Effect.gen({ self: this }, function*() {
-      const pending = this.#pending
-      if (pending !== undefined) yield* this.#abandon(pending)
+      yield* this.#signIns.abandon
       yield* this.#restore
-      this.#windows = 0
       this.#scopes = undefined
       this.#unproven = undefined
       const credentials = this.#credentials
       if (credentials === undefined) return
       this.#credentials = undefined
       const tokens = yield* credentials.remove
-      if (tokens !== undefined) yield* this.#revoke(credentials.key, tokens)
+      if (tokens !== undefined) yield* this.#tokenRequests.revoke(credentials.key, tokens)
     }))
   )
 
   readonly status: Effect.Effect<AccountStatus, OAuthError.OAuthError> = Effect.gen({ self: this }, function*() {
-    if (this.#pending !== undefined) {
-      const { code, isQueued, since, url } = this.#pending
+    const { pending } = this.#signIns
+    if (pending !== undefined) {
+      const { code, isQueued, since, url } = pending
       return { _tag: "Authorizing", url, code, since, ...(isQueued ? { isQueued } : {}) }
     }
     yield* this.#restore
@@ -255,7 +247,7 @@ export class ServerAccess implements ServerAuthorization {
         SharedCredentials.make({
           store: this.#settings.store,
           key,
-          refresh: (tokens) => this.#refresh(key, tokens)
+          refresh: (tokens) => this.#tokenRequests.refresh(key, tokens)
         }),
         this.#scope
       )
@@ -297,7 +289,7 @@ export class ServerAccess implements ServerAuthorization {
   ): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
     return Effect.gen({ self: this }, function*() {
       if (this.#failure !== undefined) return yield* this.#failure
-      if (this.#pending !== undefined) return yield* this.#pending.required
+      if (this.#signIns.pending !== undefined) return yield* this.#signIns.pending.required
       yield* this.#restore
       const newer = yield* this.#credentials?.refreshIfNeeded ?? Effect.undefined
       if (newer !== undefined && !sameToken(newer, sent)) return "Again" as const
@@ -353,7 +345,7 @@ export class ServerAccess implements ServerAuthorization {
   ): Effect.Effect<"Again", OAuthError.OAuthError | TransportError> {
     return Effect.gen({ self: this }, function*() {
       if (this.#failure !== undefined) return yield* this.#failure
-      if (this.#pending !== undefined) return yield* this.#pending.required
+      if (this.#signIns.pending !== undefined) return yield* this.#signIns.pending.required
       const current = yield* this.#credentials?.current ?? Effect.undefined
       if (current !== undefined && !sameToken(current, sent)) return "Again" as const
       if (!this.#stepUps.permits(operation, yield* Clock.currentTimeMillis)) {
@@ -383,9 +375,8 @@ export class ServerAccess implements ServerAuthorization {
         yield* this.#request(reason)
         return "Again" as const
       }
-      const pending = yield* this.#signIn(reason, false)
-      yield* this.#shown(pending)
-      if (this.#pending === pending) return yield* pending.required
+      const pending = yield* this.#signIns.begin(reason, false)
+      if (this.#signIns.pending === pending) return yield* pending.required
       // A person who answers at once is quicker than the caller.
       yield* pending.authorized
       return "Again" as const
@@ -408,6 +399,15 @@ export class ServerAccess implements ServerAuthorization {
     ))
   }
 
+  /** Signs a person in, and stores the tokens. */
+  #signIn(reason: Reason, pending: PendingSignIn): Effect.Effect<void, OAuthError.OAuthError> {
+    return Effect.gen({ self: this }, function*() {
+      const proof = yield* this.#proofFor(reason)
+      const { scopes, target } = reason
+      yield* this.#save(reason, yield* PersonFlow.run(this.#settings, { target, scopes, pending, proof }))
+    })
+  }
+
   /** Stores tokens, and uses them from now on. */
   #save({ scopes, target }: Reason, { client, granted }: PersonFlow.Authorized): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
@@ -423,194 +423,19 @@ export class ServerAccess implements ServerAuthorization {
       : Effect.undefined
   }
 
-  /** Waits until a sign-in shows its URL. Fails if it fails before that. */
-  #shown(pending: PendingSignIn): Effect.Effect<void, OAuthError.OAuthError> {
-    return Effect.timeoutOrElse(pending.isShown, {
-      duration: showingMillis,
-      orElse: () =>
-        Effect.fail(OAuthError.make({
-          _tag: "Unavailable",
-          url: this.#server,
-          problem: `the sign-in has not begun within ${showingMillis} ms`
-        }))
-    })
-  }
-
-  /**
-   * Begins to sign a person in, or begins it anew. It goes on without the caller. Unless a person wants it now, it
-   * waits for the sign-ins at other servers.
-   */
-  #signIn(reason: Reason, isWanted: boolean): Effect.Effect<PendingSignIn, OAuthError.OAuthError> {
-    return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
-      const { queue, userAgent } = this.#settings
-      const confirm = userAgent._tag === "Redirect" ? userAgent.confirm : undefined
-      if (userAgent._tag === "None") return yield* PersonFlow.withoutPerson(this.#server)
-      const isPermitted = this.#windows > 0
-      if (!isPermitted && confirm === undefined) return yield* this.#needsLogin
-      if (isPermitted) this.#windows -= 1
-      const pending = this.#pending ?? new PendingSignIn(this.#server, yield* Clock.currentTimeMillis)
-      yield* this.#stop(pending)
-      pending.restart()
-      this.#pending = pending
-      const ask = isPermitted || confirm === undefined
-        ? Effect.void
-        : Effect.gen({ self: this }, function*() {
-          yield* pending.show(undefined)
-          const { scopes, target: { issuer } } = reason
-          if (!(yield* confirm({ server: this.#server, issuer, scopes }))) return yield* this.#needsLogin
-          pending.restart()
-        })
-      const flow = Effect.scoped(Effect.gen({ self: this }, function*() {
-        yield* queue.turn({ isWanted, onWait: pending.wait })
-        yield* ask
-        const proof = yield* this.#proofFor(reason)
-        const { scopes, target } = reason
-        yield* this.#save(reason, yield* PersonFlow.run(this.#settings, { target, scopes, pending, proof }))
-      }))
-      pending.fiber = yield* Effect.forkIn(this.#settled(pending, flow, isPermitted), this.#scope, {
-        startImmediately: true
-      })
-      return pending
-    }))
-  }
-
   /**
    * Forgets the client of a sign-in that the person begins anew without an answer to the first. An issuer that does not
    * know the client shows that only to the person. A client with tokens is kept, because they need it.
    */
   #forgetUnknown(target: Target): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
-      const clientId = this.#pending?.rememberedClient
+      const clientId = this.#signIns.pending?.rememberedClient
       const tokens = yield* this.#credentials?.current ?? Effect.undefined
       if (clientId !== undefined && tokens === undefined) yield* this.#settings.registration.forget(target, clientId)
     }).pipe(Effect.ignore)
-  }
-
-  /**
-   * Runs the flow of a sign-in, and ends the sign-in with it, unless it is begun anew. The permission for a window is
-   * given back if none was opened.
-   */
-  #settled(
-    pending: PendingSignIn,
-    flow: Effect.Effect<void, OAuthError.OAuthError>,
-    isPermitted: boolean
-  ): Effect.Effect<void> {
-    return Effect.onExit(Effect.interruptible(flow), (exit) =>
-      Effect.sync(() => {
-        const isInterrupted = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
-        if (isInterrupted && pending.fiber === undefined) return
-        if (this.#pending === pending) this.#pending = undefined
-        if (isPermitted && Exit.isFailure(exit) && pending.url === undefined) this.#windows = 1
-        pending.end(outcomeOf(exit))
-      })).pipe(Effect.exit, Effect.asVoid)
-  }
-
-  /** Stops the flow of a sign-in, which stays pending. */
-  #stop(pending: PendingSignIn): Effect.Effect<void> {
-    const { fiber } = pending
-    pending.fiber = undefined
-    return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
-  }
-
-  /** Ends a sign-in that the person has abandoned. */
-  #abandon(pending: PendingSignIn): Effect.Effect<void> {
-    return Effect.andThen(
-      this.#stop(pending),
-      Effect.sync(() => {
-        this.#pending = undefined
-        pending.end(Effect.fail(this.#needsLogin))
-      })
-    )
-  }
-
-  get #needsLogin(): OAuthError.OAuthError {
-    return OAuthError.make({ _tag: "SignInRequired", server: this.#server, remedy: "call OAuth.login" })
-  }
-
-  /** Requests new tokens with a refresh token, at the issuer that has issued it, as the same client. */
-  #refresh(key: TokensKey, tokens: RefreshableTokens): Effect.Effect<TokenResponse, OAuthError.OAuthError> {
-    return Effect.gen({ self: this }, function*() {
-      const found = yield* this.#endpointOf(key, tokens)
-      if (found === undefined) return yield* unusable(key, "the program is another client than the one of the tokens")
-      const { endpoint, target } = found
-      const { response } = yield* Effect.tapError(
-        TokenEndpoint.request(endpoint, {
-          type: "refresh_token",
-          parameters: { refresh_token: Redacted.value(tokens.refreshToken), resource: resourceOf(target) }
-        }),
-        ({ reason }) =>
-          reason._tag === "TokenRequestFailed" && reason.error === "invalid_client"
-            ? Effect.flatMap(
-              this.#settings.registration.forget(target, key.client),
-              // The client is gone, and so are its tokens.
-              (isForgotten) => isForgotten ? unusable(key, "the issuer does not know the client any more") : Effect.void
-            )
-            : Effect.void
-      )
-      return response
-    })
-  }
-
-  /** Returns the endpoint for requests with stored tokens; `undefined` if the program is another client now. */
-  #endpointOf(key: TokensKey, tokens: StoredTokens) {
-    return Effect.gen({ self: this }, function*() {
-      const { discovery, http, registration, server } = this.#settings
-      const target = yield* discovery.discover({ server, use: "Token" })
-      const client = target.issuer === key.issuer ? yield* registration.known(target) : undefined
-      if (client === undefined || client.client.client_id !== key.client) return undefined
-      const proofKey = tokens.proofKey === undefined ? undefined : yield* ProofKey.parse(tokens.proofKey)
-      const endpoint: TokenEndpoint.Endpoint = {
-        http,
-        server,
-        metadata: target.metadata,
-        client: client.client,
-        clientAuth: client.clientAuth,
-        proof: proofKey === undefined ? undefined : { key: proofKey, nonces: this.#nonces }
-      }
-      return { target, endpoint }
-    })
-  }
-
-  #revoke(key: TokensKey, tokens: StoredTokens): Effect.Effect<void, OAuthError.OAuthError> {
-    return Effect.gen({ self: this }, function*() {
-      const found = yield* this.#endpointOf(key, tokens)
-      if (found?.endpoint.metadata.revocation_endpoint === undefined) return
-      const { client, clientAuth, http, metadata, server } = found.endpoint
-      // The refresh token first: with it, most servers revoke the access token as well.
-      for (const token of [tokens.refreshToken, tokens.accessToken]) {
-        if (token === undefined) continue
-        yield* OAuthLibrary.call(
-          http,
-          { server, issuer: key.issuer },
-          async (library, options) =>
-            library.processRevocationResponse(
-              await library.revocationRequest(metadata, client, clientAuth, Redacted.value(token), options)
-            )
-        )
-      }
-    })
   }
 }
 
 const isSameKey = (one: TokensKey, other: TokensKey): boolean =>
   one.issuer === other.issuer && one.resource === other.resource && one.client === other.client &&
   one.account === other.account
-
-/** Returns the error by which credentials treat a refresh token as revoked. */
-const unusable = ({ issuer }: TokensKey, description: string): Effect.Effect<never, OAuthError.OAuthError> =>
-  Effect.fail(OAuthError.make({
-    _tag: "TokenRequestFailed",
-    issuer,
-    status: 400,
-    error: "invalid_grant",
-    description
-  }))
-
-/** Returns the outcome of a flow for those who wait. A defect of the program's own functions is contained. */
-const outcomeOf = (exit: Exit.Exit<void, OAuthError.OAuthError>): Effect.Effect<void, OAuthError.OAuthError> => {
-  if (Exit.isSuccess(exit)) return Effect.void
-  const failure = Cause.findError(exit.cause)
-  if (Result.isSuccess(failure)) return Effect.fail(failure.success)
-  const problem = Cause.hasInterrupts(exit.cause) ? "the program ended it" : "the user agent died"
-  return Effect.fail(OAuthError.make({ _tag: "UserAgentFailed", problem }))
-}

@@ -22,18 +22,24 @@ export interface Exchanger {
   readonly tokenEndpoint: string | undefined
 }
 
-/** The API that the new token is for. */
+/** The API for which a handler needs a token. */
 export interface ExchangeTarget {
+  /** The URL of the API (RFC 8707). */
   readonly resource?: string | undefined
+  /** The name of the API at the issuer. */
   readonly audience?: string | undefined
+  /** The scopes that the handler needs. Default: the issuer decides. */
   readonly scopes?: ReadonlyArray<string> | undefined
 }
 
 /** The token that the issuer has given. */
 export interface GrantedToken {
   readonly token: Redacted.Redacted<string>
+  /** The value of `Authorization`: `Bearer` and the token. */
   readonly authorization: Redacted.Redacted<string>
+  /** The granted scopes; `undefined` if the issuer does not name them. */
   readonly scopes: ReadonlyArray<string> | undefined
+  /** The time at which it expires, in milliseconds since the epoch; `undefined` if it is not known. */
   readonly expiresAt: number | undefined
 }
 

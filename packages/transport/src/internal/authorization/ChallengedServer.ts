@@ -49,8 +49,9 @@ export class ChallengedServer {
 
   readonly headers = (): Effect.Effect<HeaderValues> => this.#headers
 
-  readonly responded = (): void => {
-    this.#isAccepted = true
+  readonly responded = ({ sentWith }: Pick<RejectedRequest, "sentWith">): void => {
+    // A response to earlier headers, or to a request without them, says nothing about the present ones.
+    if (sentWith === this.#given) this.#isAccepted = true
   }
 
   readonly rejected = (request: RejectedRequest): Effect.Effect<Verdict, TransportError.TransportError> =>

@@ -1,10 +1,18 @@
 /** The port `ClientAuthorization`, at servers over HTTP. */
 import * as TransportError from "@effect-mcp/session/TransportError"
-import { ClientAuthorization, HttpFallbackClient, StreamableHttpClient } from "@effect-mcp/transport"
+import {
+  ClientAuthorization,
+  type HttpClientOptions,
+  HttpFallbackClient,
+  StreamableHttpClient
+} from "@effect-mcp/transport"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+import * as RequestAuthorization from "../../../src/internal/http/client/RequestAuthorization.ts"
 import { connect, notification, reasonOf, request } from "../../support/httpClientConnection.ts"
 import * as Person from "../../support/person.ts"
 import { type Handler, response, serve, withHandshake } from "../../support/scriptedHttpServer.ts"
@@ -186,6 +194,38 @@ describe("an authorization of Streamable HTTP", () => {
   }
 })
 
+describe("a function of an authorization that never completes", () => {
+  const accepting = { headers: () => Effect.succeed({}), rejected: () => Effect.succeed("Again" as const) }
+  const silent: Readonly<Record<string, ClientAuthorization.ClientAuthorization["Service"]>> = {
+    "of": { of: () => Effect.never },
+    "headers": { of: () => Effect.succeed({ ...accepting, headers: () => Effect.never }) },
+    "headers, uninterruptible": {
+      of: () => Effect.succeed({ ...accepting, headers: () => Effect.uninterruptible(Effect.never) })
+    },
+    "rejected": { of: () => Effect.succeed({ ...accepting, rejected: () => Effect.never }) }
+  }
+  for (const [name, authorization] of Object.entries(silent)) {
+    it.effect(`fails the request after a minute: ${name}`, () =>
+      Effect.gen(function*() {
+        const url = new URL("https://notes.example/mcp")
+        const request = Effect.gen(function*() {
+          const authorizing = yield* RequestAuthorization.of(authorization, url)
+          const sent = authorizing?.begin("POST", url, () => undefined)
+          if (authorizing === undefined || sent === undefined) return
+          yield* authorizing.headers(sent, url)
+          yield* authorizing.rejected(sent, { status: 401, header: () => undefined })
+        })
+        const failing = yield* Effect.forkChild(Effect.flip(request), { startImmediately: true })
+        yield* TestClock.adjust("59 seconds")
+        assert.isUndefined(failing.pollUnsafe())
+        yield* TestClock.adjust("1 second")
+        const { message, reason } = yield* Fiber.join(failing)
+        assert.strictEqual(reason._tag, "AuthorizationFailed")
+        assert.include(message, `ClientAuthorization.${name.split(",")[0]}: timed out after 60000 ms`)
+      }))
+  }
+})
+
 describe("the authorization of a client", () => {
   it.live("is the service of the context in which its Layer is built, unless it is an option", () =>
     Effect.gen(function*() {
@@ -238,6 +278,33 @@ describe("a function of the challenges", () => {
         assert.strictEqual((yield* reasonOf(client.request(request(0, "initialize"))))._tag, "Unauthenticated")
       }
       assert.strictEqual(runs, 1)
+    }))
+
+  it.effect("counts its headers as accepted by a response to them only", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const url = new URL("https://notes.example/mcp")
+      const authorization = ClientAuthorization.fromChallenge(() => Effect.sync(() => Person.bearer(`t${++runs}`)))
+      const server = yield* authorization.of(url)
+      const sent = (sentWith: HttpClientOptions.HeaderValues) => ({ method: "POST", url, sentWith }) as const
+      const rejected = (sentWith: HttpClientOptions.HeaderValues) =>
+        server.rejected({
+          ...sent(sentWith),
+          status: 401,
+          challenges: [],
+          operation: undefined,
+          repetitions: 0,
+          header: () => undefined
+        })
+      const before = yield* server.headers(sent({}))
+      assert.strictEqual(yield* rejected(before), "Again")
+      const first = yield* server.headers(sent({}))
+      // A slow response to a request that was sent before.
+      server.responded?.(sent(before), () => undefined)
+      assert.strictEqual(yield* rejected(first), "Final")
+      server.responded?.(sent(first), () => undefined)
+      assert.strictEqual(yield* rejected(first), "Again")
+      assert.strictEqual(runs, 2)
     }))
 
   it.live("that dies fails the request with AuthorizationFailed, and runs again for the next one", () =>

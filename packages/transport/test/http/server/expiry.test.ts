@@ -182,7 +182,7 @@ describe.concurrent("closePrincipal", () => {
       assert.strictEqual((yield* bob.exchange(ping)).status, 200)
       assert.isFalse(bobs?.ended)
       assert.deepStrictEqual(reasonsOf(server), [{ _tag: "Requested" }])
-      yield* server.host.closePrincipal("nobody")
+      yield* server.host.closePrincipal("stranger")
     }))
 })
 

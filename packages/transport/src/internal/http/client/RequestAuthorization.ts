@@ -1,4 +1,5 @@
 /** The authorization of single requests at one server. */
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -12,8 +13,8 @@ import { none, plainHeaders } from "./ProgramHeaders.ts"
 /** The number of times that a request is sent again: for a nonce, for a new token, and for three more scopes. */
 const maxRepetitions = 5
 
-/** The time that an authorization may take for a rejection. It does not wait for a person. */
-const rejectedTimeoutMillis = 60_000
+/** The time that each function of an authorization may take. None waits for a person. */
+const timeoutMillis = 60_000
 
 /** A request, and what is known of it after it was sent. */
 interface Sent {
@@ -67,8 +68,7 @@ export class RequestAuthorization {
   /** Returns the headers of a request to this URL, as they are sent. */
   headers(sent: Sent, url: URL): Effect.Effect<Readonly<Record<string, string>>, TransportError.TransportError> {
     const { method } = sent
-    const headers = Effect.suspend(() => this.#server.headers({ method, url }))
-    return Effect.map(contained(headers, url), (values) => {
+    return Effect.map(within("headers", url, () => this.#server.headers({ method, url })), (values) => {
       sent.url = url
       sent.values = values
       if (values !== this.#values) {
@@ -80,12 +80,12 @@ export class RequestAuthorization {
   }
 
   /** Returns whether the authorization handles this response. For any other one it learns what the server sends. */
-  isRejection({ method, url }: Sent, { header, status }: Pick<HttpResponse, "header" | "status">): boolean {
+  isRejection({ method, url, values }: Sent, { header, status }: Pick<HttpResponse, "header" | "status">): boolean {
     if (status === 401) return true
     const challenge = status === 403 ? header("www-authenticate") : undefined
     if (challenge !== undefined && AuthenticationChallenge.parse(challenge).length > 0) return true
     try {
-      this.#server.responded?.({ method, url }, header)
+      this.#server.responded?.({ method, url, sentWith: values }, header)
     } catch {
       // A function of the program, which a response does not depend on.
     }
@@ -99,7 +99,7 @@ export class RequestAuthorization {
   ): Effect.Effect<boolean, TransportError.TransportError> {
     const { method, operation, repetitions, url, values } = sent
     if (repetitions >= maxRepetitions) return Effect.succeed(false)
-    const handled = Effect.suspend(() =>
+    const handled = within("rejected", url, () =>
       this.#server.rejected({
         method,
         url,
@@ -109,13 +109,8 @@ export class RequestAuthorization {
         operation: operation(),
         repetitions,
         header
-      })
-    )
-    const inTime = Effect.timeoutOrElse(handled, {
-      duration: rejectedTimeoutMillis,
-      orElse: () => failed(url, `it took more than ${rejectedTimeoutMillis} ms for a rejection`, undefined)
-    })
-    return Effect.map(contained(inTime, url), (verdict) => {
+      }))
+    return Effect.map(handled, (verdict) => {
       sent.repetitions++
       return verdict === "Again"
     })
@@ -125,12 +120,16 @@ export class RequestAuthorization {
 const failed = (url: URL, problem: string, cause: unknown): TransportError.TransportError =>
   TransportError.make({ _tag: "AuthorizationFailed", target: ServerAddress.shown(url), problem, cause })
 
-/** Turns a defect of a function of the program into an error of the request. */
-const contained = <A>(
-  effect: Effect.Effect<A, TransportError.TransportError>,
-  url: URL
+/** Runs a function of the authorization. One that throws, or that takes too long, fails the request. */
+const within = <A>(
+  name: string,
+  url: URL,
+  call: () => Effect.Effect<A, TransportError.TransportError>
 ): Effect.Effect<A, TransportError.TransportError> =>
-  Effect.catchDefect(effect, (defect) => failed(url, "the authorization threw an exception", defect))
+  ForeignCall.within(`ClientAuthorization.${name}`, timeoutMillis, call).pipe(
+    Effect.catchTag("TimedOut", ({ message }) => failed(url, message, undefined)),
+    Effect.catchDefect((defect) => failed(url, "the authorization threw an exception", defect))
+  )
 
 /** Returns the authorization at a server, if there is one. */
 export const of = (
@@ -140,6 +139,6 @@ export const of = (
   authorization === undefined
     ? Effect.undefined
     : Effect.map(
-      contained(Effect.suspend(() => authorization.of(new URL(server))), server),
+      within("of", server, () => authorization.of(new URL(server))),
       (server) => new RequestAuthorization(server)
     )

@@ -111,9 +111,6 @@ export const makeStandard = (
   }).pipe(Effect.catchTag("UpgradeRejected", ({ response }) => HttpErrorResponse.fail(response)))
 })
 
-/** The time in which an authorization gives the headers of an upgrade. */
-const headersTimeoutMillis = 60_000
-
 /** Creates the transport over `ws`, which is loaded with the first connection. */
 export const makeNode = (settings: NodeSettings): Transport.Transport["Service"] => {
   const { closeMillis, connectMillis, headers, maxPayloadBytes, pingMillis } = settings
@@ -134,16 +131,7 @@ export const makeNode = (settings: NodeSettings): Transport.Transport["Service"]
 
     const sent = authorization.begin("GET", url, () => undefined)
     const authorized: Opened = Effect.flatMap(
-      Effect.timeoutOrElse(authorization.headers(sent, url), {
-        duration: headersTimeoutMillis,
-        orElse: () =>
-          TransportError.make({
-            _tag: "AuthorizationFailed",
-            target: target.target,
-            problem: `it gave no headers within ${headersTimeoutMillis} ms`,
-            cause: undefined
-          })
-      }),
+      authorization.headers(sent, url),
       attempt
     ).pipe(
       Effect.tap(() => Effect.sync(() => authorization.isRejection(sent, { status: 101, header: () => undefined }))),
