@@ -1,4 +1,4 @@
-import { Grant, OAuth } from "@effect-mcp/auth"
+import { Grant, type OAuth } from "@effect-mcp/auth"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -7,7 +7,7 @@ import * as jose from "jose"
 import type * as http from "node:http"
 import * as caller from "./support/caller.ts"
 import { build, causeOf, started } from "./support/clients.ts"
-import * as identityServer from "./support/identityServer.ts"
+import type * as identityServer from "./support/identityServer.ts"
 
 const machine = (more: object) => ({
   client_id: "nightly",

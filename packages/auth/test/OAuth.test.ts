@@ -1,4 +1,4 @@
-import { OAuthError, TokenStore, UserAgent } from "@effect-mcp/auth"
+import { type OAuthError, TokenStore, UserAgent } from "@effect-mcp/auth"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

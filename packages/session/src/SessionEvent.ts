@@ -36,9 +36,10 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `StrayText`: a server has sent a text that is no message, before its session was established. `text` is its
  *   beginning. Only the first one is reported.
  * - `AuthorizationAwaited`: a person has to authorize the client. `since` is the time at which the wait began, in
- *   milliseconds since 1970. `url` is the page to visit, and `code` the code to enter there, if they are known. `isQueued` states that the authorization at another
- *   server is shown first. The event follows again when one of these changes. A client that connects waits without a
- *   deadline, and then connects anew. A call waits until its own deadline.
+ *   milliseconds since 1970. `url` is the page to visit, and `code` the code to enter there, if they are known.
+ *   `isQueued` states that the authorization at another server is shown first. The event follows again when one of
+ *   these changes. A client that connects waits without a deadline, and then connects anew. A call waits until its own
+ *   deadline.
  *
  * Frames:
  *

@@ -1,5 +1,5 @@
 /** Credentials of a person who has signed in, and stores and issuers that fail. */
-import { OAuthError, TokenStore } from "@effect-mcp/auth"
+import { type OAuthError, TokenStore } from "@effect-mcp/auth"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,7 +1,6 @@
 /** The handler of Streamable HTTP with sessions: POST carries a message, GET opens a stream, DELETE ends a session. */
 import { Revision } from "@effect-mcp/protocol"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as HttpGuard from "../HttpGuard.ts"
@@ -41,10 +40,7 @@ export const make = Effect.fnUntraced(function*(
   })
   type Method = readonly [name: string, route: HttpGuard.Route]
   const posting: Method = ["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]
-  const getting: Method = [
-    "GET",
-    GetRoute.make(lookup, revisions, store, StreamExpiry.make(options.watchdog, yield* Clock.Clock))
-  ]
+  const getting: Method = ["GET", GetRoute.make(lookup, revisions, store, yield* StreamExpiry.make)]
   const deleting: Method = [
     "DELETE",
     Effect.fnUntraced(function*(sender) {
