@@ -43,7 +43,7 @@ export interface AuthorizationRequired {
  *   without credentials and query, and `challenge` its `WWW-Authenticate` header.
  * - `Unauthenticated`: the peer at `target` requires authentication. `challenge` is its `WWW-Authenticate` header.
  * - `AuthorizationRequired`: a person has to authorize the client at `target`. `since` is the time at which the wait
- *   began, in milliseconds since 1970. `url` is the page to visit, and `code` the code to enter there. `isQueued` states
+ *   began, in milliseconds since 1970. `url` is the page to visit, and `code` the code to enter there. `isQueued` says
  *   that the authorization at another server is shown first. `authorized` completes when the person has, and fails with
  *   `AuthorizationFailed` otherwise. A session waits for that within the deadline of a call, and sends the call again.
  *   `changed` completes with the next state of the authorization, if the page, the code or the place in the queue
