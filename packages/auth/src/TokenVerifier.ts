@@ -47,8 +47,9 @@ export interface TokenVerifier<R = never> {
  */
 export interface CommonOptions {
   /**
-   * The audiences of which a token must have one. Default: the resource of the request, compared character by
-   * character (AUT-42). Set it for an issuer that does not know resources (RFC 8707), such as `api://notes` of Entra.
+   * The audiences of which a token must have one, compared character by character (AUT-42). Default: the resource of
+   * the request, whose scheme and host may be in upper case (AUT-24). Set it for an issuer that does not know resources
+   * (RFC 8707), such as `api://notes` of Entra.
    */
   readonly audience?: string | ReadonlyArray<string> | undefined
   /** The greatest difference of the clocks, at most 5 minutes. Default 30 seconds. */

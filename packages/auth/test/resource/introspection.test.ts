@@ -77,6 +77,15 @@ describe("an introspected token", () => {
       assert.strictEqual((yield* sendToken(lenient, other)).status, 401)
     }))
 
+  it.live("[AUT-24] is accepted if it is meant for the resource with its scheme and its host in upper case", () =>
+    Effect.gen(function*() {
+      const { issuer, server } = yield* start()
+      const same = yield* issuer.token({ resource: "HTTPS://NOTES.EXAMPLE/opaque" })
+      assert.strictEqual((yield* sendToken(server, same)).status, 200)
+      const other = yield* issuer.token({ resource: "HTTPS://OTHER.EXAMPLE/opaque" })
+      assert.strictEqual((yield* sendToken(server, other)).status, 401)
+    }))
+
   it.live("is rejected with 503, never with 401, if the issuer cannot be asked", () =>
     Effect.gen(function*() {
       const { issuer, server } = yield* start()

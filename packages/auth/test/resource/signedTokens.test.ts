@@ -56,6 +56,27 @@ describe("a protected server", () => {
       assert.strictEqual((yield* sendToken(server, several)).status, 200)
     }))
 
+  it.live("[AUT-24] accepts its scheme and its host in upper case, in the audience and in its own URL", () =>
+    Effect.gen(function*() {
+      const issuer = yield* Issuer.start
+      const spellings = [resource, "HTTPS://NOTES.EXAMPLE/mcp"]
+      for (const own of spellings) {
+        const server = yield* serve({ resource: own, issuers: [issuer.url] })
+        for (const aud of spellings) {
+          assert.strictEqual((yield* sendToken(server, yield* issuer.sign({ aud }))).status, 200)
+        }
+        for (const aud of ["HTTPS://NOTES.EXAMPLE/MCP", "HTTPS://NOTES.EXAMPLE", "HTTPS://OTHER.EXAMPLE/mcp"]) {
+          assert.strictEqual((yield* sendToken(server, yield* issuer.sign({ aud }))).status, 401)
+        }
+        const metadata = yield* send(server, [], { method: "GET", path: "/.well-known/oauth-protected-resource/mcp" })
+        assert.strictEqual(JSON.parse(metadata.text).resource, own)
+      }
+      // A name that the program gives is no URL of this server.
+      const server = yield* serve({ resource, issuers: [TokenVerifier.jwt(issuer.url, { audience: "api://notes" })] })
+      assert.strictEqual((yield* sendToken(server, yield* issuer.sign({ aud: "api://notes" }))).status, 200)
+      assert.strictEqual((yield* sendToken(server, yield* issuer.sign({ aud: "API://NOTES" }))).status, 401)
+    }))
+
   it.live("[AUT-03] [AUT-41] [AUT-42] rejects a token that breaks a rule with 401 and invalid_token", () =>
     Effect.gen(function*() {
       const { issuer, server } = yield* start()

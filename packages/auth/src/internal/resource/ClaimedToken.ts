@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { TokenRejected, type VerifiedToken } from "../../VerifiedToken.ts"
 import * as JsonObject from "./JsonObject.ts"
+import * as ResourceUrl from "./ResourceUrl.ts"
 import * as Scopes from "./Scopes.ts"
 
 /** The rules that signed tokens and introspected ones share. */
@@ -27,6 +28,19 @@ export const problems = {
   nbf: "it is not valid yet (nbf)",
   sub: "it has no subject (sub)"
 }
+
+/** Returns the audiences of a token. */
+export const audiencesOf = (claims: JsonObject.JsonObject): ReadonlyArray<unknown> => {
+  const audience = claims["aud"]
+  return Array.isArray(audience) ? audience : audience === undefined ? [] : [audience]
+}
+
+/** Returns whether a token is meant for the resource, or has one of the audiences that the program names (AUT-42). */
+export const isFor = ({ audience: named }: Rules, claims: JsonObject.JsonObject, resource: string): boolean =>
+  audiencesOf(claims).some((audience) =>
+    typeof audience === "string" &&
+    (named === undefined ? ResourceUrl.isSame(audience, resource) : named.includes(audience))
+  )
 
 /** The confirmation of a token: the thumbprint of a key, or a kind that is not known. */
 const thumbprintOf = (claims: JsonObject.JsonObject): string | "unknown" | undefined => {

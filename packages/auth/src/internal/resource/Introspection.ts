@@ -28,11 +28,6 @@ const maxQuestions = 100
 
 const retryAfterMillis = 2_000
 
-const audiencesOf = (claims: JsonObject.JsonObject): ReadonlyArray<unknown> => {
-  const audience = claims["aud"]
-  return Array.isArray(audience) ? audience : audience === undefined ? [] : [audience]
-}
-
 /** Returns the reason why an answer does not let a token pass. */
 const problemOf = (
   rules: Rules,
@@ -48,12 +43,8 @@ const problemOf = (
   if (expiresAt !== undefined && expiresAt + rules.skewMillis <= now) return ClaimedToken.problems.exp
   const notBefore = JsonObject.millisOf(claims, "nbf")
   if (notBefore !== undefined && notBefore - rules.skewMillis > now) return ClaimedToken.problems.nbf
-  const audiences = audiencesOf(claims)
-  if (audiences.length === 0 && !rules.requiresAudience) return undefined
-  const accepted = rules.audience ?? [resource]
-  return audiences.some((audience) => typeof audience === "string" && accepted.includes(audience))
-    ? undefined
-    : ClaimedToken.problems.aud
+  if (ClaimedToken.audiencesOf(claims).length === 0 && !rules.requiresAudience) return undefined
+  return ClaimedToken.isFor(rules, claims, resource) ? undefined : ClaimedToken.problems.aud
 }
 
 const unavailable = (cause: unknown): Unavailable => {

@@ -14,6 +14,15 @@ export const problemOf = (resource: string): string | undefined => {
   return protocol === "https:" || protocol === "http:" ? undefined : "begins with neither https: nor http:"
 }
 
+/** Returns a resource with its scheme and its host in lower case. A text that is no URL stays as it is. */
+const lowerCase = (resource: string): string => {
+  const [, origin = ""] = parts.exec(resource) ?? []
+  return `${origin.toLowerCase()}${resource.slice(origin.length)}`
+}
+
+/** Returns whether two texts name the same resource: only the case of the scheme and the host may differ (AUT-24). */
+export const isSame = (one: string, other: string): boolean => lowerCase(one) === lowerCase(other)
+
 /** Returns the URL of the metadata of a resource. */
 export const metadataUrl = (resource: string): string => {
   const [, origin = "", path = "", query = ""] = parts.exec(resource) ?? []

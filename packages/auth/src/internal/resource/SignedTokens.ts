@@ -45,11 +45,10 @@ const problemOf = (error: unknown): string | undefined => {
 /** Makes the verification with these keys. */
 export const make = (rules: Rules, keys: IssuerKeys, clock: Clock.Clock): Verify => {
   /** Returns the claims of a token that one of the keys has signed. */
-  const claimsOf = async (library: Jose.Jose, token: string, found: ReadonlyArray<CryptoKey>, resource: string) => {
+  const claimsOf = async (library: Jose.Jose, token: string, found: ReadonlyArray<CryptoKey>) => {
     const options = {
       algorithms: [...rules.algorithms],
       issuer: rules.issuer,
-      audience: [...rules.audience ?? [resource]],
       requiredClaims: ["iss", "aud", "exp"],
       clockTolerance: rules.skewMillis / 1000,
       currentDate: new Date(clock.currentTimeMillisUnsafe())
@@ -85,7 +84,7 @@ export const make = (rules: Rules, keys: IssuerKeys, clock: Clock.Clock): Verify
     const found = yield* keys.find({ alg, kid: typeof kid === "string" ? kid : undefined })
     const library = yield* Jose.load
     const claims = yield* Effect.tryPromise({
-      try: () => claimsOf(library, token, found, resource),
+      try: () => claimsOf(library, token, found),
       catch: (error) => error
     }).pipe(
       Effect.catch((error) => {
@@ -93,6 +92,8 @@ export const make = (rules: Rules, keys: IssuerKeys, clock: Clock.Clock): Verify
         return problem === undefined ? Effect.die(error) : ClaimedToken.reject(problem)
       })
     )
-    return yield* ClaimedToken.make(rules, claims)
+    return yield* ClaimedToken.isFor(rules, claims, resource)
+      ? ClaimedToken.make(rules, claims)
+      : ClaimedToken.reject(ClaimedToken.problems.aud)
   })
 }

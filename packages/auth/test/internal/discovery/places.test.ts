@@ -223,6 +223,34 @@ describe("the memory of discovery", () => {
 })
 
 describe("the resource of requests", () => {
+  it.live("[AUT-24] is the most specific URI of a server without metadata, and ends with no slash of the root", () =>
+    Effect.gen(function*() {
+      const { discovery, resource: { origin, port } } = yield* start()
+      const uris: Readonly<Record<string, string>> = {
+        [origin]: origin,
+        [`${origin}/`]: origin,
+        [`${origin}/mcp`]: `${origin}/mcp`,
+        [`${origin}/mcp/notes?tenant=1#top`]: `${origin}/mcp/notes?tenant=1`,
+        [`HTTP://LOCALHOST:${port}/MCP`]: `${origin}/MCP`
+      }
+      for (const [url, expected] of Object.entries(uris)) {
+        const target = yield* discovery.discover({ server: new URL(url), revision: "2025-06-18" })
+        assert.strictEqual(target.resource, expected)
+        assert.isTrue(target.sendsResource)
+      }
+    }))
+
+  it.live("[AUT-24] has its scheme and its host in upper case, if the metadata has them so", () =>
+    Effect.gen(function*() {
+      const { discovery, issuer, name, resource: { port }, server } = yield* start()
+      issuer.routes.set(oauthAt, issuerMetadata(issuer.origin))
+      const resource = `HTTP://LOCALHOST:${port}/mcp`
+      name([issuer.origin], { resource })
+      assert.strictEqual((yield* discovery.discover({ server })).resource, resource)
+      name([issuer.origin], { resource: `HTTP://LOCALHOST:${port}/MCP` })
+      assert.strictEqual((yield* reasonOf(discovery.discover({ server, isFresh: true })))._tag, "DiscoveryFailed")
+    }))
+
   it.live("[AUT-23] a program can leave it out, for an authorization server that rejects it", () =>
     Effect.gen(function*() {
       const { discovery, issuer, name, server } = yield* start({ sendsResource: false })
