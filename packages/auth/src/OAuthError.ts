@@ -2,6 +2,7 @@
  * Errors of the authorization of a client.
  */
 import { Excerpt } from "@effect-mcp/protocol/internal"
+import * as PlainText from "@effect-mcp/protocol/PlainText"
 import * as Data from "effect/Data"
 import type { TokenStoreError } from "./TokenStore.ts"
 
@@ -57,7 +58,7 @@ export type OAuthErrorReason =
 /** The greatest length of a text of a server in a message. */
 const maxText = 300
 
-const said = (text: string): string => JSON.stringify(Excerpt.of(text, maxText))
+const said = (text: string): string => PlainText.json(Excerpt.of(text, maxText))
 
 const described = (error: string, description: string | undefined): string =>
   description === undefined ? said(error) : `${said(error)}: ${said(description)}`

@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import type { Target } from "../src/internal/discovery/Target.ts"
+import * as AddressPolicy from "../src/internal/fetch/AddressPolicy.ts"
 import type { OAuthHttp, OAuthResponse } from "../src/internal/fetch/OAuthHttp.ts"
 import * as OAuthLibrary from "../src/internal/fetch/OAuthLibrary.ts"
 import * as DeviceFlow from "../src/internal/flow/DeviceFlow.ts"
@@ -27,6 +28,8 @@ const target: Target = {
   isLegacy: false
 }
 
+const policy = AddressPolicy.make([])
+
 const json = (status: number, body: object): OAuthResponse => ({
   status,
   headers: { "content-type": "application/json" },
@@ -46,7 +49,12 @@ const play = Effect.fnUntraced(function*(device: object, answers: ReadonlyArray<
   const bodies: Array<URLSearchParams> = []
   const shown: Array<UserAgent.DeviceCode> = []
   const http: OAuthHttp = {
-    check: () => undefined,
+    check: (server, url) => {
+      const verdict = policy.decide(server, url)
+      return verdict._tag === "Refused"
+        ? OAuthError.make({ _tag: "AddressForbidden", url: url.href, address: verdict.address })
+        : undefined
+    },
     isAllowed: () => false,
     send: (_server, { body, url }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
@@ -157,7 +165,13 @@ describe("the code of a device (RFC 8628)", () => {
       assert.deepStrictEqual(other.polls, [5])
     }))
 
-  it.effect.each(["javascript:alert(1)", "http://issuer.example/activate", "https://person:secret@issuer.example/"])(
+  it.effect.each([
+    "javascript:alert(1)",
+    "http://issuer.example/activate",
+    "https://person:secret@issuer.example/",
+    "http://127.0.0.1:8080/admin?delete=all",
+    "https://192.168.1.1/"
+  ])(
     "[AUT-52] is not shown with the URL %s",
     (url) =>
       Effect.gen(function*() {

@@ -138,7 +138,7 @@ const describe = (reason: TransportErrorReason): string => {
         Excerpt.of(reason.problem, maxText) + adviceFor(reason)
     case "Unauthenticated":
       return `${peerAt(reason.target)} requires authentication` +
-        (reason.challenge === undefined ? "" : `: ${Excerpt.of(reason.challenge, maxText)}`) +
+        (reason.challenge === undefined ? "" : `: ${Excerpt.line(reason.challenge, maxText)}`) +
         (reason.target === undefined ? "" : "; send a valid token in `headers`, or by `authorization`")
     case "AuthorizationRequired":
       return `${peerAt(reason.target)} requires that a person authorizes this client` +

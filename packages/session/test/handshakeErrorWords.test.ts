@@ -1,5 +1,5 @@
 /** The words of errors of the handshake. */
-import { HandshakeError } from "@effect-mcp/session"
+import { HandshakeError, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 
 describe("the words about texts that are no messages", () => {
@@ -16,4 +16,13 @@ describe("the words about texts that are no messages", () => {
   it("escape a text once", () => {
     assert.include(words({ first: "a \\ \u{1b}[2J", count: 1 }), "\"a \\\\ \\u001b[2J\"")
   })
+})
+
+it("a challenge does not control the terminal of those who read the error", () => {
+  const { message } = TransportError.make({
+    _tag: "Unauthenticated",
+    challenge: "Bearer realm=\"\u{9b}2Jnotes\u{202e}\"",
+    target: "https://notes.example/mcp"
+  })
+  assert.include(message, "Bearer realm=\"\\u{9b}2Jnotes\\u{202e}\"")
 })

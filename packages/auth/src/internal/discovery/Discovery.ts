@@ -18,6 +18,7 @@ import * as LegacyMetadata from "./LegacyMetadata.ts"
 import * as MetadataDocument from "./MetadataDocument.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
 import type { Metadata, Target } from "./Target.ts"
+import * as UriText from "./UriText.ts"
 
 /**
  * The grants that need different endpoints: the code of a redirect with PKCE, the code of a device, and those that need
@@ -83,7 +84,7 @@ const issuerUrl = (
 ): Effect.Effect<URL, OAuthError.OAuthError> => {
   const named = `the issuer ${Excerpt.name(issuer)}`
   const fail = (problem: string) => Effect.fail(MetadataDocument.broken(source, `${named} ${problem}`, issuerRemedy))
-  if (!URL.canParse(issuer)) return fail("is no URL")
+  if (!UriText.isUrl(issuer)) return fail("is no URL")
   const url = new URL(issuer)
   if (url.protocol !== "https:" && url.protocol !== "http:") return fail(`has the scheme ${url.protocol}`)
   if (/[?#]/.test(issuer) || url.username !== "" || url.password !== "") {

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import type * as OAuthError from "../../OAuthError.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
 import * as MetadataDocument from "./MetadataDocument.ts"
+import * as UriText from "./UriText.ts"
 
 /** The members of the document that a client uses. */
 export interface ResourceMetadata {
@@ -43,7 +44,7 @@ const withoutSlash = (path: string): string => path.endsWith("/") ? path.slice(0
  * 9728 wants the same identifier; metadata at the root names the origin in practice.
  */
 export const fits = (server: URL, resource: string): boolean => {
-  if (!URL.canParse(resource) || resource.includes("#")) return false
+  if (!UriText.isUrl(resource) || resource.includes("#")) return false
   const { origin, pathname, search } = new URL(resource)
   if (origin !== server.origin || (search !== "" && search !== server.search)) return false
   const [whole, part] = [withoutSlash(server.pathname), withoutSlash(pathname)]

@@ -1,4 +1,5 @@
 /** The device authorization grant (RFC 8628): the person enters a code on another device. */
+import * as PlainText from "@effect-mcp/protocol/PlainText"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as OAuthError from "../../OAuthError.ts"
@@ -46,8 +47,18 @@ const invalid = (url: string, rule: string): OAuthError.OAuthError =>
     remedy: "the operator of the authorization server has to correct its device authorization endpoint"
   })
 
-const isShowable = (text: string): boolean =>
-  text.length <= maxShown && URL.canParse(text) && isVisitable(new URL(text))
+/**
+ * Returns a URL as it is shown; `undefined` for one that no person may visit. The text of the server may control a
+ * terminal, or look like another one. A server elsewhere does not send a person to this machine or its
+ * network.
+ */
+const visitable = ({ http, server }: TokenEndpoint.Endpoint, text: string): string | undefined => {
+  if (text.length > maxShown || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  return isVisitable(url) && http.check(server, url) === undefined ? url.href : undefined
+}
+
+const isShowable = (code: string): boolean => code.length <= maxShown && PlainText.line(code) === code
 
 /** Returns the code to show, and the parameters of the polls. */
 const begin = Effect.fnUntraced(function*({ endpoint, request, scopes, target }: DeviceFlow) {
@@ -66,16 +77,18 @@ const begin = Effect.fnUntraced(function*({ endpoint, request, scopes, target }:
         await library.deviceAuthorizationRequest(metadata, client, clientAuth, parameters, options)
       )
   )
-  const { interval, user_code: code, verification_uri: url, verification_uri_complete: completeUrl } = answer
-  if (!isShowable(url) || code.length > maxShown) {
-    return yield* invalid(issuer, "the verification_uri of its device codes is not an https: URL")
+  const { interval, user_code: code, verification_uri, verification_uri_complete } = answer
+  const url = visitable(endpoint, verification_uri)
+  if (url === undefined) {
+    return yield* invalid(issuer, "the verification_uri of its device codes is not an https: URL of a public place")
   }
+  if (!isShowable(code)) return yield* invalid(issuer, "the user_code of its device codes cannot be shown")
   const lifetimeMillis = Math.min(answer.expires_in * 1000, maxLifetime)
   const shown: DeviceCode = {
     ...request,
     code,
     url,
-    completeUrl: completeUrl !== undefined && isShowable(completeUrl) ? completeUrl : undefined,
+    completeUrl: verification_uri_complete === undefined ? undefined : visitable(endpoint, verification_uri_complete),
     lifetimeMillis
   }
   return {

@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { Client, ClientAuth } from "oauth4webapi"
 import * as OAuthError from "../../OAuthError.ts"
+import * as ScopeSelection from "../discovery/ScopeSelection.ts"
 import type { Metadata } from "../discovery/Target.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
 import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
@@ -84,7 +85,7 @@ const tokensOf = (
   if (type !== "bearer" && (type !== "dpop" || proof === undefined)) {
     return Result.fail(invalid(issuer, "the type of the token is neither Bearer nor one that was requested"))
   }
-  const scopes = body.scope?.split(" ").filter((scope) => scope !== "")
+  const scopes = body.scope == null ? undefined : ScopeSelection.parse(body.scope)
   return Result.succeed({
     accessToken: Redacted.make(body.access_token),
     tokenType: type === "dpop" ? "DPoP" : "Bearer",
