@@ -24,7 +24,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   testing: ["auth", "transport", "tasks", "session", "protocol"],
   examples: ["protocol", "session", "tasks", "transport", "auth", "server", "client", "testing"],
   interop: ["protocol", "session", "json-schema", "transport", "auth", "server", "client", "testing", "examples"],
-  benchmarks: ["protocol", "session", "tasks", "transport", "server", "testing"],
+  benchmarks: ["protocol", "session", "tasks", "transport", "auth", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "auth", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "auth", "server"],
   simulation: ["protocol", "session", "testing"],

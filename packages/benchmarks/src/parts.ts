@@ -1,5 +1,6 @@
 /** The parts of the benchmarks, in the order in which they are measured. */
 import * as application from "./application.ts"
+import * as authorized from "./authorized.ts"
 import * as compilation from "./compilation.ts"
 import * as curvePart from "./curves/curvePart.ts"
 import * as inFlight from "./curves/inFlight.ts"
@@ -101,6 +102,12 @@ export const parts: ReadonlyArray<Part.Part> = [
     measures: "a question to the user in revision 2026-07-28 over Streamable HTTP",
     measure: httpStateless.measureQuestions,
     report: reportHttp.ofQuestions
+  }),
+  Part.make({
+    name: "http-authorized",
+    measures: "calls over Streamable HTTP with a constant token, and with one of OAuth",
+    measure: authorized.measure,
+    report: reportHttp.ofAuthorized
   }),
   curvePart.make({
     name: "curve-in-flight",

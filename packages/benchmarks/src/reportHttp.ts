@@ -1,3 +1,4 @@
+import type * as authorized from "./authorized.ts"
 import { cell, number, ratioCell } from "./figures.ts"
 import * as http from "./http.ts"
 import * as stateless from "./httpStateless.ts"
@@ -116,6 +117,21 @@ export const ofQuestions = ({ asking, plain }: stateless.Questions): Report => {
       cell(differences(elapsed(asking), elapsed(plain))),
       cell(differences(cpu(asking), cpu(plain)))
     ]
+  ])]
+}
+
+/** Reports the cost of OAuth: of calls with a constant token, and of those with one that is verified or requested. */
+export const ofAuthorized = (results: authorized.Comparison): Report => {
+  const loads = Object.keys(results)
+  const [constant = "", ...others] = Object.keys(Object.values(results)[0] ?? {})
+  const samples = (load: string, name: string): Samples => results[load]?.[name] ?? []
+  return [table([
+    ["a call over HTTP, microseconds", ...loads.flatMap((load) => [load, `× ${constant}`])],
+    [constant, ...loads.flatMap((load) => [cell(samples(load, constant)), ""])],
+    ...others.map((name) => [
+      name,
+      ...loads.flatMap((load) => [cell(samples(load, name)), ratioCell(samples(load, name), samples(load, constant))])
+    ])
   ])]
 }
 
