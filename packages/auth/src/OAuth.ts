@@ -2,6 +2,7 @@
  * OAuth for clients: signs in to the servers that ask for it, and keeps their tokens.
  */
 import { ClientAuthorization } from "@effect-mcp/transport"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
@@ -203,6 +204,7 @@ interface Access {
 const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAuth["Service"], never, Scope.Scope> {
   const { allowedOrigins, clientName, servers = {} } = options
   const scope = yield* Scope.Scope
+  const clock = yield* Clock.Clock
   const provided = yield* Effect.serviceOption(TokenStore.TokenStore)
   const store = options.store ?? Option.getOrUndefined(provided) ?? (yield* TokenStore.makeMemory())
   const http = yield* OAuthHttp.makeNode({ allowedOrigins })
@@ -261,6 +263,7 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
     })
     return new ServerAccess({
       server,
+      clock,
       http,
       store,
       discovery,

@@ -89,19 +89,23 @@ export class ServerAccess implements ServerAuthorization {
     this.#signIns = new SignIns(settings, this.#server, scope, (reason, pending) => this.#signIn(reason, pending))
   }
 
-  readonly headers = (request: OutgoingRequest): Effect.Effect<HeaderValues, TransportError> =>
-    Effect.suspend(() => {
-      // A token goes to its server only (AUT-34).
-      if (request.url.origin !== this.#settings.server.origin) return Effect.succeed(none)
-      return this.#failing(Effect.flatMap(
-        this.#usable,
-        (tokens): Effect.Effect<HeaderValues, TransportError> => {
-          if (tokens !== undefined) return this.#headers.of(tokens, request)
-          const { pending } = this.#signIns
-          return pending === undefined ? Effect.succeed(none) : Effect.fail(pending.required)
-        }
-      ))
-    })
+  readonly headers = (request: OutgoingRequest): Effect.Effect<HeaderValues, TransportError> => {
+    // A token goes to its server only (AUT-34).
+    if (request.url.origin !== this.#settings.server.origin) return Effect.succeed(none)
+    const fresh = this.#failure === undefined
+      ? this.#credentials?.freshAt(this.#settings.clock.currentTimeMillisUnsafe())
+      : undefined
+    // An `Exit` for most requests, whose caller needs no fiber and no deadline then.
+    if (fresh !== undefined) return this.#headers.of(fresh, request)
+    return this.#failing(Effect.flatMap(
+      this.#usable,
+      (tokens): Effect.Effect<HeaderValues, TransportError> => {
+        if (tokens !== undefined) return this.#headers.of(tokens, request)
+        const { pending } = this.#signIns
+        return pending === undefined ? Effect.succeed(none) : Effect.fail(pending.required)
+      }
+    ))
+  }
 
   readonly rejected = (request: RejectedRequest): Effect.Effect<"Again" | "Final", TransportError> =>
     Effect.suspend(() => {

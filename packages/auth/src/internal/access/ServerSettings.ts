@@ -1,4 +1,5 @@
 /** The settings of the authorization at one server. */
+import type * as Clock from "effect/Clock"
 import type { ClientIdentity } from "../../ClientIdentity.ts"
 import type { Grant } from "../../Grant.ts"
 import type { TokenStore } from "../../TokenStore.ts"
@@ -10,6 +11,7 @@ import type { SignInQueue } from "./SignInQueue.ts"
 
 export interface ServerSettings {
   readonly server: URL
+  readonly clock: Clock.Clock
   readonly http: OAuthHttp
   readonly store: TokenStore["Service"]
   readonly discovery: Discovery

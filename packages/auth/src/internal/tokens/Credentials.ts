@@ -36,6 +36,8 @@ export type CredentialsEvent =
 /** The tokens of a key. One value serves all fibers and connections; several values and processes share the store. */
 export interface Credentials {
   readonly key: TokensKey
+  /** Returns the tokens in memory, unless they have to be refreshed at this time. Most requests need no more. */
+  readonly freshAt: (now: number) => StoredTokens | undefined
   /** Returns the tokens: those in memory, else those of the store. They may have expired. Sends no request. */
   readonly current: Effect.Effect<StoredTokens | undefined, OAuthError>
   /**

@@ -86,6 +86,11 @@ class SharedCredentials implements Credentials {
     this.#lease = new HeldLease({ store, key, millis: lease, fibers: this.#fibers, onLost })
   }
 
+  freshAt(now: number): Tokens | undefined {
+    const { tokens } = this.#known
+    return tokens === undefined || this.#isDue(tokens, now) || isExpired(tokens, now) ? undefined : tokens
+  }
+
   get current(): Refreshed {
     return Effect.suspend(() =>
       this.#known.tokens === undefined
