@@ -59,8 +59,11 @@ export interface Options {
   readonly capacity?: number
 }
 
+/** The least time between two searches for expired ids: a search of a large table takes milliseconds. */
+const searchMillis = 1_000
+
 /**
- * Makes a store in memory. Expired ids are forgotten when there is no room.
+ * Makes a store in memory. Expired ids are forgotten when there is no room, at most once a second.
  *
  * @example
  * ```ts
@@ -83,8 +86,15 @@ export const makeMemory = (options: Options = {}): UsedStates => {
   const counts = new Map<string | undefined, number>()
   /** The time before which no id of the table expires. */
   let nextExpiry = Number.POSITIVE_INFINITY
+  let searchedAt = Number.NEGATIVE_INFINITY
+
+  /** Returns whether to search the table. A client that has used up its room could cause a search by each state. */
+  const isSearchDue = (now: number): boolean =>
+    // The clock may have been set back.
+    nextExpiry <= now && Math.abs(now - searchedAt) >= searchMillis
 
   const forget = (now: number): void => {
+    searchedAt = now
     nextExpiry = Number.POSITIVE_INFINITY
     for (const [id, { expiresAt, principal }] of used) {
       if (expiresAt > now) {
@@ -103,8 +113,7 @@ export const makeMemory = (options: Options = {}): UsedStates => {
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         if (used.has(id)) return Effect.succeed(false)
         const isFull = () => (counts.get(principal) ?? 0) >= capacity - used.size
-        // Without the check of the time, a full table would be searched for each state.
-        if (nextExpiry <= now && isFull()) forget(now)
+        if (isSearchDue(now) && isFull()) forget(now)
         if (isFull()) {
           const problem = `${used.size} of ${capacity} states are remembered already, ` +
             `${counts.get(principal) ?? 0} of them of this principal; set capacity to allow more`

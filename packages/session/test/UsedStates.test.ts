@@ -41,4 +41,18 @@ describe("the used states in memory", () => {
       yield* TestClock.adjust(1)
       assert.isTrue(yield* use("in time", 2 * minute, "ada"))
     }))
+
+  it.effect("are searched for expired ones once a second, however many states a client without room sends", () =>
+    Effect.gen(function*() {
+      const { use } = UsedStates.makeMemory({ capacity: 100 })
+      for (let count = 0; count < 50; count++) yield* use(`${count}`, minute + count, "ada")
+      yield* TestClock.adjust(minute)
+      const isAccepted = (id: string) => Effect.map(Effect.result(use(id, 2 * minute, "ada")), Result.isSuccess)
+      assert.deepStrictEqual([yield* isAccepted("first"), yield* isAccepted("second")], [true, false])
+      // Ten more have expired: without the pause, each state would cause a search of the table.
+      yield* TestClock.adjust(10)
+      assert.isFalse(yield* isAccepted("third"))
+      yield* TestClock.adjust(990)
+      assert.isTrue(yield* isAccepted("fourth"))
+    }))
 })

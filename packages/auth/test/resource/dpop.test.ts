@@ -185,6 +185,21 @@ describe("a token that is bound to a key", () => {
       assert.strictEqual((yield* present(yield* proofOf(key, token, { nonce }))).status, 200)
     }))
 
+  it.live("[AUX-07] shares the room for used proofs with the other keys of its principal, and with no other", () =>
+    Effect.gen(function*() {
+      const { issuer, server } = yield* start({ usedProofs: UsedStates.makeMemory({ capacity: 8 }) })
+      const statusOf = Effect.fnUntraced(function*(sub: string) {
+        const key = yield* Effect.promise(() => makeKey())
+        const jkt = yield* Effect.promise(() => jose.calculateJwkThumbprint(key.publicJwk))
+        const token = yield* issuer.sign({ sub, aud: resource, cnf: { jkt } })
+        const proof = yield* proofOf(key, token)
+        return (yield* send(server, ["Authorization", `DPoP ${token}`, "DPoP", proof])).status
+      })
+      const flood = yield* Effect.forEach(Array.from({ length: 6 }), () => statusOf("eve"))
+      assert.deepStrictEqual(flood, [200, 200, 200, 200, 503, 503])
+      assert.strictEqual(yield* statusOf("ada"), 200)
+    }))
+
   it.live("[AUX-07] is rejected with 503 if the table of used proofs is full", () =>
     Effect.gen(function*() {
       const usedProofs = UsedStates.makeMemory({ capacity: 2 })

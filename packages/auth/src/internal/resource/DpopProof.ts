@@ -32,6 +32,8 @@ export interface Proven {
   readonly token: string
   /** The thumbprint that the token is bound to. */
   readonly thumbprint: string
+  /** The id of the principal. One has as many keys as it requests tokens, and they share its room for used proofs. */
+  readonly principal: string
   readonly method: string
   /** The URLs that the client may have used: several, if a proxy changes paths. */
   readonly urls: ReadonlyArray<string>
@@ -90,7 +92,7 @@ export const check = Effect.fnUntraced(function*(
   settings: Settings,
   proven: Proven
 ): Effect.fn.Return<void, ProofRejected | Unavailable> {
-  const { now, proof, thumbprint } = proven
+  const { now, principal, proof, thumbprint } = proven
   if (proof.length > maxProofBytes) return yield* reject(`it is longer than ${maxProofBytes} bytes`)
   const library = yield* Jose.load
   const header = headerOf(library, proof)
@@ -126,7 +128,7 @@ export const check = Effect.fnUntraced(function*(
   }
   const id = Digest.of(JSON.stringify([thumbprint, claims.jti]))
   const isNew = yield* Effect.mapError(
-    settings.used.use(`dpop ${id}`, now + settings.maxAgeMillis + 2 * settings.skewMillis, `dpop ${thumbprint}`),
+    settings.used.use(`dpop ${id}`, now + settings.maxAgeMillis + 2 * settings.skewMillis, principal),
     (cause) => new Unavailable({ cause, retryAfterMillis: settings.maxAgeMillis })
   )
   if (!isNew) return yield* reject("it was used already (jti)")

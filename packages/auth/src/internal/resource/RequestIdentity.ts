@@ -74,7 +74,7 @@ export const make = (settings: Settings): RequestIdentity => {
 
   /** Checks the key of a token, if it is bound to one. */
   const checkProof = (
-    { token }: Identified,
+    { principal, token }: Identified,
     presented: RequestCredentials.Presented,
     resource: ProtectedResource,
     request: HttpServerRequest
@@ -100,6 +100,7 @@ export const make = (settings: Settings): RequestIdentity => {
         proof,
         token: presented.token,
         thumbprint: keyThumbprint,
+        principal: principal.id,
         method: request.method,
         urls: urlsOf(resource, RequestPlace.of(request)),
         now: clock.currentTimeMillisUnsafe()
