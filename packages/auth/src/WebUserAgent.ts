@@ -2,7 +2,7 @@
  * The users of a web application, who sign in through pages of this application.
  */
 import * as Effect from "effect/Effect"
-import { isVisitable } from "./internal/agents/VisitableUrl.ts"
+import { isLoopback, isVisitable } from "./internal/agents/VisitableUrl.ts"
 import * as OAuthError from "./OAuthError.ts"
 import type * as UserAgent from "./UserAgent.ts"
 
@@ -12,7 +12,10 @@ import type * as UserAgent from "./UserAgent.ts"
  * @category options
  */
 export interface Options {
-  /** The URL of the application to which authorization servers redirect, as it is registered. */
+  /**
+   * The URL of the application to which authorization servers redirect, as it is registered. With an `http:` URL of
+   * this machine, as in development, the application is registered as a native one (AUT-17).
+   */
   readonly redirectUri: string
 }
 
@@ -30,6 +33,13 @@ export interface WebUserAgent {
    * tokens of another.
    */
   readonly complete: (user: string, parameters: URLSearchParams) => Effect.Effect<boolean>
+}
+
+/** Returns the kind of the application. One that runs at the machine of its user is native, although it has pages. */
+const applicationTypeOf = (redirectUri: string): UserAgent.Redirection["applicationType"] => {
+  if (!URL.canParse(redirectUri)) return "web"
+  const url = new URL(redirectUri)
+  return url.protocol === "http:" && isLoopback(url) ? "native" : "web"
 }
 
 /** A sign-in that waits for its redirect. */
@@ -57,6 +67,7 @@ interface Waiting {
  */
 export const make = ({ redirectUri }: Options): WebUserAgent => {
   const waiting = new Map<string, Set<Waiting>>()
+  const applicationType = applicationTypeOf(redirectUri)
   const visit: (user: string) => UserAgent.Redirection["visit"] = (user) => (url, _request, isExpected) =>
     Effect.callback<URLSearchParams, OAuthError.OAuthError>((resume) => {
       if (!isVisitable(url)) {
@@ -75,7 +86,7 @@ export const make = ({ redirectUri }: Options): WebUserAgent => {
   return {
     of: (user) => ({
       _tag: "Redirect",
-      open: () => Effect.succeed({ uri: redirectUri, applicationType: "web", visit: visit(user) })
+      open: () => Effect.succeed({ uri: redirectUri, applicationType, visit: visit(user) })
     }),
     complete: (user, parameters) =>
       Effect.sync(() => {

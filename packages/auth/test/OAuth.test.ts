@@ -1,4 +1,4 @@
-import { type OAuthError, TokenStore, UserAgent } from "@effect-mcp/auth"
+import { ClientIdentity, type OAuthError, TokenStore, UserAgent, WebUserAgent } from "@effect-mcp/auth"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -304,7 +304,7 @@ describe("the redirect", () => {
 })
 
 describe("tokens", () => {
-  it.live("five calls whose token is rejected cause one refresh, and no window", () =>
+  it.live("[AUT-23] five calls whose token is rejected cause one refresh, and no window", () =>
     Effect.gen(function*() {
       const { identity, server } = yield* started()
       const ada = scriptedPerson.make()
@@ -379,6 +379,34 @@ describe("tokens", () => {
         identity.to("/token")[0]?.body.get("client_id")
       )
       assert.lengthOf(identity.to("/token"), 1, "the old issuer gets no request")
+    }))
+
+  it.live("[AUT-19] a refresh token is not sent to the other issuer to which a server moves, for the same client", () =>
+    Effect.gen(function*() {
+      const metadataUrl = "https://client.example/client.json"
+      const document = {
+        ...ClientIdentity.document({
+          url: metadataUrl,
+          clientName: "Tests",
+          redirectUris: ["http://127.0.0.1/callback"]
+        }),
+        application_type: "native"
+      }
+      const settings = { documents: { [metadataUrl]: document }, accessTokenSeconds: 1 }
+      const { identity, server } = yield* started(settings)
+      const moved = yield* identityServer.start(settings)
+      const store = yield* TokenStore.makeMemory()
+      const ada = scriptedPerson.make()
+      const program = () => build({ userAgent: ada.userAgent, store, identity: { metadataUrl } })
+      yield* Effect.scoped(Effect.flatMap(program(), ({ login }) => login(server.url)))
+      assert.lengthOf(identity.to("/token"), 1)
+      server.issuers = [moved.issuer]
+      server.judge = ({ authorization }) => ({ status: authorization === undefined ? 401 : 200, challenge: "" })
+      yield* Effect.sleep(1_100)
+      const oauth = yield* program()
+      assert.strictEqual((yield* caller.callAndWait(oauth.authorization, server.url)).status, 200)
+      assert.deepStrictEqual(moved.to("/token").map(({ body }) => body.get("grant_type")), ["authorization_code"])
+      assert.lengthOf(identity.to("/token"), 1)
     }))
 
   it.live("logout removes and revokes the tokens, and opens no window", () =>
@@ -513,6 +541,23 @@ describe("start", () => {
       assert.strictEqual(signIn?.url, ada.windows[0]?.href)
       yield* signIn?.authorized ?? Effect.void
       assert.strictEqual((yield* caller.call(oauth.authorization, server.url, "write")).status, 200)
+    }))
+
+  it.live("[AUT-17] registers an application of the type that fits its redirect URI", () =>
+    Effect.gen(function*() {
+      const { identity, server } = yield* started()
+      const agents = [
+        ["native", scriptedPerson.make().userAgent],
+        ["native", WebUserAgent.make({ redirectUri: "http://127.0.0.1:8080/callback" }).of("ada")],
+        ["native", WebUserAgent.make({ redirectUri: "http://localhost:8080/callback" }).of("ada")],
+        ["web", WebUserAgent.make({ redirectUri: "https://app.example/callback" }).of("ada")]
+      ] as const
+      for (const [applicationType, userAgent] of agents) {
+        const signIn = yield* (yield* build({ userAgent })).start(server.url)
+        const parameters = new URL(signIn?.url ?? "").searchParams
+        const client = yield* Effect.promise(() => identity.provider.Client.find(parameters.get("client_id") ?? ""))
+        assert.deepInclude(client, { applicationType, redirectUris: [parameters.get("redirect_uri")] })
+      }
     }))
 
   it.live("fails with the reason if the sign-in cannot begin", () =>

@@ -31,18 +31,21 @@ const unsigned = (claims: jose.JWTPayload): string => {
 }
 
 describe("a protected server", () => {
-  it.live("[AUT-03] [AUT-45] [AUT-49] rejects a request without a token with a challenge that has no error", () =>
-    Effect.gen(function*() {
-      const { server } = yield* start()
-      for (const headers of [[], ["Authorization", "Basic YTpi"]]) {
-        const answer = yield* send(server, headers)
-        assert.strictEqual(answer.status, 401)
-        assert.deepStrictEqual({ ...bearerOf(answer) }, {
-          resource_metadata: metadataUrl,
-          scope: "notes:read notes:write"
-        })
-      }
-    }))
+  it.live(
+    "[AUT-02] [AUT-03] [AUT-45] [AUT-49] rejects a request without a token with a challenge that has no error",
+    () =>
+      Effect.gen(function*() {
+        const { server } = yield* start()
+        for (const headers of [[], ["Authorization", "Basic YTpi"]]) {
+          const answer = yield* send(server, headers)
+          assert.strictEqual(answer.status, 401)
+          assert.deepStrictEqual({ ...bearerOf(answer) }, {
+            resource_metadata: metadataUrl,
+            scope: "notes:read notes:write"
+          })
+        }
+      })
+  )
 
   it.live("[AUT-41] [AUT-42] accepts a token that the issuer has issued for it", () =>
     Effect.gen(function*() {

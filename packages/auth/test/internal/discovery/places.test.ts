@@ -127,6 +127,7 @@ describe("servers of 2025-03-26", () => {
       resource.routes.set(oauthAt, issuerMetadata(resource.origin, { code_challenge_methods_supported: null }))
       const target = yield* discovery.discover({ server, revision: "2025-03-26" })
       assert.strictEqual(target.issuer, resource.origin)
+      assert.strictEqual(target.metadata.authorization_endpoint, `${resource.origin}/auth`)
       assert.strictEqual(target.resource, server.href)
       assert.isFalse(target.sendsResource)
       const [last] = resource.requests.slice(-1)

@@ -50,7 +50,7 @@ describe("[AUT-15] the order of the ways to a client id", () => {
   const documents = { client_id_metadata_document_supported: true }
   const metadataUrl = "https://client.example/client.json"
 
-  it.live("pre-registered, document, registration, question, error", () =>
+  it.live("[AUT-13] pre-registered, document if the server supports it, registration", () =>
     Effect.gen(function*() {
       const started = yield* start()
       const { origin } = started.server
@@ -61,8 +61,16 @@ describe("[AUT-15] the order of the ways to a client id", () => {
       const document = make(started, { metadataUrl })
       assert.strictEqual(idOf(yield* document.clientFor(target, loopback)), `MetadataDocument ${metadataUrl}`)
       assert.lengthOf(started.bodies, 0)
-      // The authorization server does not support documents (AUT-13).
+      // The authorization server does not support documents.
       assert.strictEqual(idOf(yield* document.clientFor(targetOf(origin), loopback)), "Dynamic c1")
+    }))
+
+  it.live("a registration, and no question", () =>
+    Effect.gen(function*() {
+      const started = yield* start()
+      const ask = () => Effect.die(new Error("asked"))
+      const client = yield* make(started, { ask }).clientFor(targetOf(started.server.origin), loopback)
+      assert.strictEqual(idOf(client), "Dynamic c1")
     }))
 
   it.live("a question, whose answer is stored, so that it is asked once", () =>
@@ -152,6 +160,10 @@ describe("[AUT-12] dynamic registration", () => {
         response_types: ["code"],
         token_endpoint_auth_method: "none"
       }])
+      const web = { uri: "https://app.example/callback", applicationType: "web" } as const
+      const other = yield* start()
+      yield* make(other).clientFor(targetOf(other.server.origin), web)
+      assert.deepInclude(other.bodies[0], { application_type: "web", redirect_uris: [web.uri] })
     }))
 
   it.live("registers a method that the authorization server supports", () =>

@@ -44,7 +44,7 @@ it.live("headers are sent with every request, and an effect of headers is evalua
     )
   }))
 
-it.live("the authorization handles a 401, and its headers are sent with the retry and all later messages", () =>
+it.live("[AUT-05] the authorization handles a 401; its headers are sent with the retry and all later messages", () =>
   Effect.gen(function*() {
     const received: Array<unknown> = []
     const peer = yield* serve(guarded(() => "good"))
