@@ -61,7 +61,7 @@ export interface CommonOptions {
   readonly rememberFor?: Duration.Input | undefined
   /**
    * Returns the account of a token, or the client of a token without an account. It must be unique at the issuer.
-   * Default: `sub`, else `client_id`.
+   * Default: `sub`, or `client_id` of a token without `sub`. A `sub` that is no text, such as a number, is rejected.
    */
   readonly subject?: ((claims: { readonly [name: string]: unknown }) => string | undefined) | undefined
 }
@@ -76,8 +76,9 @@ const skew: NumericOption.Rule<"Duration"> = {
 
 const commonRules = { clockSkew: skew, rememberFor: NumericOption.duration }
 
+// With a number as its `sub`, each account of a client would otherwise become the client.
 const subjectOf = (claims: JsonObject.JsonObject): string | undefined =>
-  JsonObject.textOf(claims, "sub") ?? JsonObject.textOf(claims, "client_id")
+  JsonObject.textOf(claims, (claims["sub"] ?? undefined) === undefined ? "client_id" : "sub")
 
 const listOf = (audience: CommonOptions["audience"]): ReadonlyArray<string> | undefined =>
   typeof audience === "string" ? [audience] : audience

@@ -56,6 +56,9 @@ const decode = Schema.decodeUnknownResult(Body)
 /** The characters of a token in a header (RFC 6750, RFC 9449). */
 const token = /^[\x21-\x7e]+$/
 
+/** Returns whether a header can have the token. */
+export const isToken = (text: string): boolean => token.test(text)
+
 /** Returns the error of a response that is not one of the specification. It shows nothing of the response. */
 export const invalid = (issuer: string, problem: string): OAuthError.OAuthError =>
   OAuthError.make({
@@ -79,7 +82,7 @@ const tokensOf = (
   proof: Proof | undefined
 ): Result.Result<TokenResponse, OAuthError.OAuthError> => {
   const type = body.token_type.toLowerCase()
-  if (!token.test(body.access_token)) {
+  if (!isToken(body.access_token)) {
     return Result.fail(invalid(issuer, "the access token has characters that a header cannot have"))
   }
   if (type !== "bearer" && (type !== "dpop" || proof === undefined)) {

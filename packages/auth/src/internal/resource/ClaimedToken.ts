@@ -26,7 +26,7 @@ export const problems = {
   exp: "it has expired",
   iss: "its issuer (iss) is another one",
   nbf: "it is not valid yet (nbf)",
-  sub: "it has no subject (sub)"
+  sub: "it has no subject (sub), or one that is no text"
 }
 
 /** Returns the audiences of a token. */

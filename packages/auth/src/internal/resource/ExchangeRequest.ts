@@ -6,6 +6,7 @@ import type { PreRegistered } from "../../ClientIdentity.ts"
 import * as OAuthError from "../../OAuthError.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
 import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
+import * as TokenEndpoint from "../flow/TokenEndpoint.ts"
 import * as KeySetSource from "./KeySetSource.ts"
 import * as Scopes from "./Scopes.ts"
 import * as ServerCredential from "./ServerCredential.ts"
@@ -13,6 +14,11 @@ import * as ServerCredential from "./ServerCredential.ts"
 const grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
 
 const accessToken = "urn:ietf:params:oauth:token-type:access_token"
+
+const jwt = "urn:ietf:params:oauth:token-type:jwt"
+
+/** Returns whether an API may have a token of this type: a refresh token is for the issuer only. */
+const isForApi = (type: unknown): boolean => type === undefined || type === accessToken || type === jwt
 
 /** The issuer that exchanges tokens. */
 export interface Exchanger {
@@ -78,9 +84,10 @@ export const make = (exchanger: Exchanger, http: OAuthHttp, clock: Clock.Clock) 
     endpoint ??= yield* endpointOf()
     const server = { issuer, token_endpoint: endpoint }
     const registered = { client_id: client.clientId }
-    const { access_token, expires_in, scope, token_type } = yield* OAuthLibrary.call(
+    const { access_token, expires_in, issued_token_type, scope, token_type } = yield* OAuthLibrary.call(
       http,
-      { server: new URL(endpoint), issuer },
+      // Not the endpoint: the address of one that the metadata names is checked.
+      { server: new URL(issuer), issuer },
       async (library, options) => {
         const authentication = await ServerCredential.make(library, client)
         const parameters = parametersOf(subject, target)
@@ -95,14 +102,12 @@ export const make = (exchanger: Exchanger, http: OAuthHttp, clock: Clock.Clock) 
         return library.processGenericTokenEndpointResponse(server, registered, response)
       }
     )
-    if (token_type !== "bearer") {
-      return yield* Effect.fail(OAuthError.make({
-        _tag: "TokenRequestFailed",
-        issuer,
-        status: 200,
-        error: "invalid_response",
-        description: "the token is no bearer token"
-      }))
+    if (token_type !== "bearer") return yield* TokenEndpoint.invalid(issuer, "the token is no bearer token")
+    if (!isForApi(issued_token_type)) {
+      return yield* TokenEndpoint.invalid(issuer, "the issued token is no access token")
+    }
+    if (!TokenEndpoint.isToken(access_token)) {
+      return yield* TokenEndpoint.invalid(issuer, "the token has characters that a header cannot have")
     }
     return {
       token: Redacted.make(access_token),

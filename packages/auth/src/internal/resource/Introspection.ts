@@ -42,6 +42,8 @@ const problemOf = (
   if (claims["exp"] !== undefined && expiresAt === undefined) return ClaimedToken.problems.exp
   if (expiresAt !== undefined && expiresAt + rules.skewMillis <= now) return ClaimedToken.problems.exp
   const notBefore = JsonObject.millisOf(claims, "nbf")
+  // As for `exp`, a text cannot be compared, and is no reason to accept the token.
+  if ((claims["nbf"] ?? undefined) !== undefined && notBefore === undefined) return ClaimedToken.problems.nbf
   if (notBefore !== undefined && notBefore - rules.skewMillis > now) return ClaimedToken.problems.nbf
   if (ClaimedToken.audiencesOf(claims).length === 0 && !rules.requiresAudience) return undefined
   return ClaimedToken.isFor(rules, claims, resource) ? undefined : ClaimedToken.problems.aud
@@ -78,7 +80,8 @@ export const make = (rules: Rules, http: OAuthHttp, clock: Clock.Clock): Verify 
       const client = { client_id: rules.client.clientId }
       return yield* OAuthLibrary.call(
         http,
-        { server: new URL(endpoint), issuer: rules.issuer },
+        // Not the endpoint: the address of one that the metadata names is checked.
+        { server: new URL(rules.issuer), issuer: rules.issuer },
         async (library, options) => {
           const authentication = await ServerCredential.make(library, rules.client)
           const response = await library.introspectionRequest(server, client, authentication, token, options)
