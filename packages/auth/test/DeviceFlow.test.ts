@@ -106,7 +106,7 @@ const reasonOf = <A>(exit: Exit.Exit<A, OAuthError.OAuthError>): OAuthError.OAut
 }
 
 describe("the code of a device (RFC 8628)", () => {
-  it.effect("is shown, and polled every 5 seconds until the person has entered it", () =>
+  it.effect("[AUT-23] is shown, and polled every 5 seconds until the person has entered it", () =>
     Effect.gen(function*() {
       const { bodies, exit, polls, shown } = yield* play({}, [error("authorization_pending"), granted])
       assert.isTrue(Exit.isSuccess(exit))

@@ -32,7 +32,7 @@ const answering = (
 }
 
 describe("client credentials", () => {
-  it.live("[AUX-01] a secret gets tokens at the first challenge, for the resource, and nothing is registered", () =>
+  it.live("[AUT-23] [AUX-01] a secret gets tokens at the first challenge, for the resource, without registration", () =>
     Effect.gen(function*() {
       const { identity, server } = yield* started({
         clients: [machine({ client_secret: "the secret", token_endpoint_auth_method: "client_secret_basic" })]

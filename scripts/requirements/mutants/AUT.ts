@@ -227,6 +227,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "each issuer registers a client of its own"
   },
   {
+    id: "AUT-11",
+    at: "Registration.make.stateOf",
+    original: "issuer: string",
+    broken: "_: string, issuer = \"any\"",
+    test: "packages/auth/test/internal/registration/clients.test.ts",
+    name: "is for its issuer only"
+  },
+  {
     id: "AUT-12",
     at: "Registration.make.clientFor",
     original: "data !== false && endpoint !== undefined",
@@ -329,6 +337,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "clientOf(target, given.clientId, {}, \"PreRegistered\")",
     test: "packages/auth/test/internal/registration/oidcProvider.test.ts",
     name: "a client that was registered before, with a secret of any characters"
+  },
+  {
+    id: "AUT-16",
+    at: "OAuth.configured",
+    original: "[{ clientId, secret }]",
+    broken: "[{ clientId }]",
+    test: "packages/client/test/signIn.test.ts",
+    name: "are the clients at their servers"
   },
   {
     id: "AUT-17",
@@ -473,6 +489,30 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "resource: undefined",
     test: "packages/auth/test/OAuth.test.ts",
     name: "five calls whose token is rejected cause one refresh, and no window"
+  },
+  {
+    id: "AUT-23",
+    at: "DeviceFlow.begin",
+    original: "resource: resourceOf(target)",
+    broken: "resource: undefined",
+    test: "packages/auth/test/DeviceFlow.test.ts",
+    name: "is shown, and polled every 5 seconds until the person has entered it"
+  },
+  {
+    id: "AUT-23",
+    at: "DeviceFlow.run",
+    original: "resource: resourceOf(target)",
+    broken: "resource: undefined",
+    test: "packages/auth/test/DeviceFlow.test.ts",
+    name: "is shown, and polled every 5 seconds until the person has entered it"
+  },
+  {
+    id: "AUT-23",
+    at: "ProgramGrant.grantOf",
+    original: "resource: resourceOf(target)",
+    broken: "resource: undefined",
+    test: "packages/auth/test/Grant.test.ts",
+    name: "a secret gets tokens at the first challenge, for the resource, without registration"
   },
   {
     id: "AUT-24",

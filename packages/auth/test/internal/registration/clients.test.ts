@@ -146,6 +146,20 @@ describe("[AUT-19] a client id belongs to its issuer", () => {
     }))
 })
 
+describe("[AUT-11] the answer to a question about a client", () => {
+  it.live("is for its issuer only", () =>
+    Effect.gen(function*() {
+      const started = yield* start()
+      const ask = (issuer: string) => Effect.succeed({ clientId: `client of ${issuer}` })
+      const registration = make(started, { ask })
+      const issuers = ["https://first.example", "https://second.example", "https://first.example"]
+      for (const issuer of issuers) {
+        const client = yield* registration.clientFor(targetOf(issuer, withoutRegistration), loopback)
+        assert.strictEqual(idOf(client), `Asked client of ${issuer}`)
+      }
+    }))
+})
+
 describe("[AUT-12] dynamic registration", () => {
   it.live("[AUT-17] [AUT-36] sends the redirect URI, the type of the application and the grants", () =>
     Effect.gen(function*() {
