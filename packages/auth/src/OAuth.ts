@@ -1,7 +1,7 @@
 /**
  * OAuth for clients: signs in to the servers that ask for it, and keeps their tokens.
  */
-import { ClientAuthorization } from "@effect-mcp/transport"
+import * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -127,4 +127,27 @@ describe("tokens with a key", () => {
       const oauth = yield* build({ userAgent: ada.userAgent })
       assert.strictEqual((yield* caller.callAndWait(oauth.authorization, server.url)).status, 200)
     }))
+
+  it.live("without their key, which was damaged in the store, are of no use, and the person signs in again", () =>
+    Effect.gen(function*() {
+      const identity = yield* identityServer.start()
+      const server = yield* protectedServer.start(identity)
+      const store = yield* TokenStore.makeMemory()
+      const ada = scriptedPerson.make()
+      yield* Effect.scoped(Effect.gen(function*() {
+        const oauth = yield* build({ userAgent: ada.userAgent, store, dpop: true })
+        yield* caller.callAndWait(oauth.authorization, server.url)
+      }))
+      for (const key of yield* store.keys) {
+        const entry = key._tag === "Tokens" ? yield* store.read(key) : undefined
+        if (entry === undefined) continue
+        const text = Redacted.value(entry.text)
+        const damaged = JSON.stringify({ ...JSON.parse(text), proofKey: "{}" })
+        yield* store.write(key, Redacted.make(damaged), entry.version)
+      }
+      const oauth = yield* build({ userAgent: ada.userAgent, store, dpop: true })
+      const outcome = yield* caller.callAndWait(oauth.authorization, server.url)
+      assert.deepStrictEqual([outcome.status, ada.windows.length], [200, 2])
+      assert.lengthOf(identity.to("/token"), 2, "no refresh without a proof")
+    }))
 })

@@ -231,7 +231,7 @@ export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authenticati
 
 /**
  * Provides an authentication of your own. `identify` may need services: they are those of the program that builds the
- * Layer.
+ * Layer. The options are the other members of {@link Authentication}.
  *
  * @example
  * ```ts
@@ -258,16 +258,14 @@ export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authenticati
  */
 export const layer = <R = never>(
   identify: (request: HttpServerRequest) => Effect.Effect<Identity, Rejection, R>,
-  options: {
-    /** Returns the challenge of a request that lacks scopes, or whose identity has expired. */
-    readonly challenge?: (problem: Problem, request: HttpServerRequest) => string
-  } = {}
+  options: Pick<Authentication["Service"], "challenge" | "headers"> = {}
 ): Layer.Layer<Authentication, never, R> =>
   Layer.effect(
     Authentication,
     Effect.map(Effect.context<R>(), (context) => ({
       identify: (request) => Effect.provideContext(identify(request), context),
-      challenge: options.challenge
+      challenge: options.challenge,
+      headers: options.headers
     }))
   )
 

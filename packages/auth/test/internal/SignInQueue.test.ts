@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
 import { SignInQueue, turnMillis } from "../../src/internal/access/SignInQueue.ts"
@@ -81,5 +82,23 @@ describe("the queue of sign-ins", () => {
       yield* Scope.close(first.scope, Exit.void)
       yield* settled
       assert.isFalse(third.has())
+    }))
+
+  it.effect("gives back the turn of whoever is interrupted at any operation", () =>
+    Effect.gen(function*() {
+      const queue = new SignInQueue()
+      const onWait = Effect.void
+      for (let operations = 2; operations < 20; operations++) {
+        for (const isWanted of [false, true]) {
+          const asking = Effect.scoped(Effect.andThen(queue.turn({ isWanted, onWait }), Effect.never))
+          const fiber = yield* Effect.forkChild(Effect.provideService(asking, References.MaxOpsBeforeYield, operations))
+          yield* Effect.yieldNow
+          yield* Fiber.interrupt(fiber)
+          yield* settled
+          const next = yield* ask(queue)
+          assert.isTrue(next.has(), `a fiber that yields after ${operations} operations`)
+          yield* Scope.close(next.scope, Exit.void)
+        }
+      }
     }))
 })

@@ -20,8 +20,10 @@ export const guarded = (token: () => string, serve: Handler): Handler => (receiv
     ? serve(received, reply)
     : reply.raw(401, { "www-authenticate": "Bearer realm=\"notes\"" }, "")
 
-/** Creates the authorization, and the person who acts for it. */
-export const make = () => {
+type Wait = Effect.Effect<void, TransportError.TransportError>
+
+/** Creates the authorization, and the person who acts for it. `as` changes how the wait for the person runs. */
+export const make = (as: (wait: Wait) => Wait = (wait) => wait) => {
   const rejections: Array<ClientAuthorization.RejectedRequest> = []
   const servers: Array<string> = []
   const responses: Array<string> = []
@@ -44,7 +46,7 @@ export const make = () => {
                 target: request.url.href,
                 url: page,
                 since,
-                authorized: Deferred.await(acted)
+                authorized: as(Deferred.await(acted))
               })
             })
         }

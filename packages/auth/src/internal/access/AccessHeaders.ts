@@ -22,7 +22,7 @@ export class AccessHeaders {
     this.#nonces = nonces
   }
 
-  /** Returns the tokens that headers have. */
+  /** Returns the tokens that headers were made for. */
   tokensOf(headers: HeaderValues): StoredTokens | undefined {
     return this.#tokensOf.get(headers)
   }
@@ -37,7 +37,11 @@ export class AccessHeaders {
   }
 
   #made(tokens: StoredTokens, scheme: string, others: HeaderValues): HeaderValues {
-    const headers = { authorization: Redacted.make(`${scheme} ${Redacted.value(tokens.accessToken)}`), ...others }
+    const authorization = Redacted.make(`${scheme} ${Redacted.value(tokens.accessToken)}`)
+    return this.#recorded(tokens, { authorization, ...others })
+  }
+
+  #recorded(tokens: StoredTokens, headers: HeaderValues): HeaderValues {
     this.#tokensOf.set(headers, tokens)
     return headers
   }
@@ -45,7 +49,7 @@ export class AccessHeaders {
   #proven(tokens: StoredTokens, { method, url }: OutgoingRequest): Effect.Effect<HeaderValues> {
     return Effect.flatMap(this.#keyOf(tokens), (key) => {
       // Without its key a token is of no use. The server rejects the request, and the client is authorized anew.
-      if (key === undefined) return Effect.succeed(none)
+      if (key === undefined) return Effect.succeed(this.#recorded(tokens, {}))
       const proof = key.proof({ method, url, accessToken: tokens.accessToken, nonce: this.#nonces.get(url.origin) })
       return Effect.map(proof, (dpop) => this.#made(tokens, "DPoP", { dpop: Redacted.make(dpop) }))
     })

@@ -1,4 +1,5 @@
 /** The authorization of a client by a person, in the way of the user agent. */
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as OAuthError from "../../OAuthError.ts"
@@ -43,7 +44,10 @@ const forgetting = (settings: ServerSettings, target: Target, { client }: Regist
       ? Effect.ignore(settings.registration.forget(target, client.client_id))
       : Effect.void)
 
-/** Runs the flow. Whatever it opens is closed when it ends. */
+/**
+ * Runs the flow. Whatever it opens is closed when it ends. A function of the user agent that cannot be interrupted does
+ * not keep it from that.
+ */
 export const run = Effect.fnUntraced(function*(
   settings: ServerSettings,
   { pending, proof, scopes, target }: PersonFlow
@@ -61,26 +65,33 @@ export const run = Effect.fnUntraced(function*(
   })
   if (userAgent._tag === "None") return yield* withoutPerson(pending.server)
   if (userAgent._tag === "Device") {
-    const client = yield* registration.clientFor(target)
+    const client = yield* registration.clientFor(target, undefined, pending.show(undefined))
     const flow = DeviceFlow.run({
       target,
       endpoint: endpointOf(client),
       scopes,
       request,
-      onCode: (code) => Effect.andThen(pending.show(code.completeUrl ?? code.url, code.code), userAgent.show(code))
+      onCode: (code) =>
+        Effect.andThen(
+          pending.show(code.completeUrl ?? code.url, code.code),
+          ForeignCall.detachable(Effect.suspend(() => userAgent.show(code)))
+        )
     })
     return { client, granted: yield* forgetting(settings, target, client)(flow) }
   }
   const required = settings.redirectUri ?? registration.given(target)?.redirectUri
   const redirection = yield* userAgent.open(yield* registration.remembered(target), required)
   const known = yield* registration.known(target)
-  const client = yield* registration.clientFor(target, redirection)
+  const client = yield* registration.clientFor(target, redirection, pending.show(undefined))
   const isRemembered = client.source === "Dynamic" && known?.client.client_id === client.client.client_id
   pending.rememberedClient = isRemembered ? client.client.client_id : undefined
   const flow = CodeFlow.run({
     target,
     endpoint: endpointOf(client),
-    redirection,
+    redirection: {
+      ...redirection,
+      visit: (...visit) => ForeignCall.detachable(Effect.suspend(() => redirection.visit(...visit)))
+    },
     scopes,
     request,
     onUrl: (url) => pending.show(url.href)

@@ -4,6 +4,7 @@ import * as OAuthError from "../../OAuthError.ts"
 import type { Key } from "../../TokenStore.ts"
 import * as ResourceMetadata from "../discovery/ResourceMetadata.ts"
 import * as StoredRegistrations from "../registration/StoredRegistrations.ts"
+import * as ContainedStore from "../tokens/ContainedStore.ts"
 import type { TokensKey } from "../tokens/Credentials.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
 
@@ -28,7 +29,10 @@ export const find = Effect.fnUntraced(function*(
   settings: ServerSettings
 ): Effect.fn.Return<TokensKey | undefined, OAuthError.OAuthError> {
   const { account, server, store } = settings
-  const keys = yield* Effect.mapError(store.keys, (error) => OAuthError.make({ _tag: "StoreFailed", error }))
+  const keys = yield* Effect.mapError(
+    ContainedStore.of(store).keys,
+    (error) => OAuthError.make({ _tag: "StoreFailed", error })
+  )
   const fitting = keys.filter(isTokens).filter((key) =>
     key.account === account && ResourceMetadata.fits(server, key.resource)
   )

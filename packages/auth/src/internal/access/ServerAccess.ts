@@ -17,6 +17,7 @@ import type {
 import type { HeaderValues } from "@effect-mcp/transport/HttpClientOptions"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
@@ -70,6 +71,8 @@ export class ServerAccess implements ServerAuthorization {
   readonly #stepUps = new StepUps.StepUps()
   readonly #serialized = Semaphore.makeUnsafe(1).withPermits(1)
   #credentials: Credentials | undefined = undefined
+  /** The scope of the credentials. */
+  #used: Scope.Closeable | undefined = undefined
   /** Whether the store was searched for tokens of an earlier program. */
   #isRestored = false
   /** The scopes that were requested, and those that the server has asked for. */
@@ -171,8 +174,9 @@ export class ServerAccess implements ServerAuthorization {
       this.#unproven = undefined
       const credentials = this.#credentials
       if (credentials === undefined) return
-      this.#credentials = undefined
+      // While the store fails, they are still those of this program, and the next logout removes them.
       const tokens = yield* credentials.remove
+      yield* this.#leave
       if (tokens !== undefined) yield* this.#tokenRequests.revoke(credentials.key, tokens)
     }))
   )
@@ -244,19 +248,37 @@ export class ServerAccess implements ServerAuthorization {
 
   /** Uses the tokens of a key from now on. */
   #use(key: TokensKey): Effect.Effect<Credentials> {
-    return Effect.gen({ self: this }, function*() {
+    return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
       const known = this.#credentials
       if (known !== undefined && isSameKey(known.key, key)) return known
+      yield* this.#leave
+      const used = yield* Scope.fork(this.#scope)
       const credentials = yield* Scope.provide(
         SharedCredentials.make({
           store: this.#settings.store,
           key,
           refresh: (tokens) => this.#tokenRequests.refresh(key, tokens)
         }),
-        this.#scope
+        used
       )
       this.#credentials = credentials
+      this.#used = used
       return credentials
+    }))
+  }
+
+  /**
+   * Uses the present tokens no longer. A server can name another issuer with each response, so that they would add up.
+   * A refresh that runs has some time to end, without the caller.
+   */
+  get #leave(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const used = this.#used
+      this.#credentials = undefined
+      this.#used = undefined
+      return used === undefined
+        ? Effect.void
+        : Effect.asVoid(Effect.forkIn(Effect.uninterruptible(Scope.close(used, Exit.void)), this.#scope))
     })
   }
 

@@ -26,7 +26,8 @@ export class SignInQueue {
   turn(asked: Asked): Effect.Effect<void, never, Scope.Scope> {
     return Effect.uninterruptibleMask((restore) =>
       Effect.gen({ self: this }, function*() {
-        yield* restore(this.#taken(asked))
+        if (asked.isWanted || this.#shown === 0) this.#shown++
+        else yield* restore(this.#awaited(asked))
         let isOver = false
         const end = Effect.sync(() => {
           if (!isOver) this.#next()
@@ -38,12 +39,9 @@ export class SignInQueue {
     )
   }
 
-  #taken({ isWanted, onWait }: Asked): Effect.Effect<void> {
+  /** Waits until a turn is given, which is counted by then. */
+  #awaited({ onWait }: Asked): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (isWanted || this.#shown === 0) {
-        this.#shown++
-        return Effect.void
-      }
       const turn = Deferred.makeUnsafe<void>()
       this.#waiting.add(turn)
       return Effect.onInterrupt(Effect.andThen(onWait, Deferred.await(turn)), () =>

@@ -4,6 +4,7 @@
  * A window needs an act of a person. The start of the program permits one, each `login` another, and each `confirm` of
  * the host as well. Nothing that a server sends permits one.
  */
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -83,7 +84,8 @@ export class SignIns {
         : Effect.gen({ self: this }, function*() {
           yield* pending.show(undefined)
           const { scopes, target: { issuer } } = reason
-          if (!(yield* confirm({ server: this.#server, issuer, scopes }))) return yield* this.#needsLogin
+          const asking = Effect.suspend(() => confirm({ server: this.#server, issuer, scopes }))
+          if (!(yield* ForeignCall.detachable(asking))) return yield* this.#needsLogin
           pending.restart()
         })
       const flow = Effect.scoped(Effect.gen({ self: this }, function*() {

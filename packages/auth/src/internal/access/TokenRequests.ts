@@ -26,6 +26,9 @@ export class TokenRequests {
       const found = yield* this.#endpointOf(key, tokens)
       if (found === undefined) return yield* unusable(key, "the program is another client than the one of the tokens")
       const { endpoint, target } = found
+      if (tokens.proofKey !== undefined && endpoint.proof === undefined) {
+        return yield* unusable(key, "the key that the tokens are bound to is damaged")
+      }
       const { response } = yield* Effect.tapError(
         TokenEndpoint.request(endpoint, {
           type: "refresh_token",

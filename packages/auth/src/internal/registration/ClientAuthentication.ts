@@ -61,7 +61,7 @@ const formEncoded = (text: string): string => new URLSearchParams([["", text]]).
  * Authenticates by the header. The function of the library also encodes `-`, `.` and `_`, which servers that do not
  * decode the id and the secret reject.
  */
-const basic = (secret: string): ClientAuth => (_server, client, _body, headers) => {
+export const basic = (secret: string): ClientAuth => (_server, client, _body, headers) => {
   const credentials = Base64.encode(`${formEncoded(client.client_id)}:${formEncoded(secret)}`)
   headers.set("authorization", `Basic ${credentials}`)
 }

@@ -3,7 +3,7 @@
  *
  * Registrations are kept in the token store under their issuer. A client id of one issuer is never sent to another.
  */
-import { LeastRecentlyUsed } from "@effect-mcp/session/internal"
+import { ForeignCall, LeastRecentlyUsed } from "@effect-mcp/session/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -46,11 +46,13 @@ export interface Registration {
   readonly known: (target: Target) => Effect.Effect<RegisteredClient | undefined, OAuthError.OAuthError>
   /**
    * Returns the client at the issuer for this redirect URI, and registers one if necessary. Without a redirection, the
-   * client is one of the device grant.
+   * client is one of the device grant. `onAsk` runs before the host is asked for a client id, because a person may have
+   * to answer.
    */
   readonly clientFor: (
     target: Target,
-    redirection?: DynamicRegistration.RegisteredRedirection
+    redirection?: DynamicRegistration.RegisteredRedirection,
+    onAsk?: Effect.Effect<void>
   ) => Effect.Effect<RegisteredClient, OAuthError.OAuthError>
   /**
    * Forgets a client that the issuer rejects as `invalid_client`. Returns whether `clientFor` may return another one
@@ -251,14 +253,16 @@ export const make = ({ account, http, identity, store }: Options): Registration 
   })
 
   const asked = Effect.fnUntraced(function*(
-    target: Target
+    target: Target,
+    onAsk: Effect.Effect<void>
   ): Effect.fn.Return<RegisteredClient | undefined, OAuthError.OAuthError> {
     const { issuer } = target
     if (identity.ask === undefined) return undefined
     const read = yield* stored.read(issuer)
     const earlier = read === undefined ? undefined : yield* ofEntry(target, read)
     if (earlier !== undefined) return earlier
-    const answer = yield* identity.ask(issuer)
+    const asking = identity.ask(issuer)
+    const answer = yield* Effect.andThen(onAsk, ForeignCall.detachable(asking))
     if (answer === undefined) return undefined
     if (answer.issuer !== undefined && answer.issuer !== issuer) {
       return yield* noClient(issuer, `the host has named a client of ${answer.issuer}`)
@@ -278,7 +282,8 @@ export const make = ({ account, http, identity, store }: Options): Registration 
 
   const clientFor = Effect.fnUntraced(function*(
     target: Target,
-    redirection: DynamicRegistration.RegisteredRedirection | undefined
+    redirection: DynamicRegistration.RegisteredRedirection | undefined,
+    onAsk: Effect.Effect<void>
   ): Effect.fn.Return<RegisteredClient, OAuthError.OAuthError> {
     const fixed = yield* withoutRegistration(target)
     if (fixed !== undefined) return fixed
@@ -287,7 +292,7 @@ export const make = ({ account, http, identity, store }: Options): Registration 
     if (data !== undefined && data !== false && endpoint !== undefined) {
       return yield* registered(target, new URL(endpoint), data, redirection)
     }
-    return (yield* asked(target)) ?? (yield* noClient(target.issuer, remedyFor(target.issuer)))
+    return (yield* asked(target, onAsk)) ?? (yield* noClient(target.issuer, remedyFor(target.issuer)))
   })
 
   const remembered = Effect.fnUntraced(function*(
@@ -321,7 +326,8 @@ export const make = ({ account, http, identity, store }: Options): Registration 
     given: ({ issuer }) => givenFor(identity, issuer),
     remembered,
     known,
-    clientFor: (target, redirection) => oneAtATime(target.issuer, clientFor(target, redirection)),
+    clientFor: (target, redirection, onAsk = Effect.void) =>
+      oneAtATime(target.issuer, clientFor(target, redirection, onAsk)),
     forget: (target, clientId) => oneAtATime(target.issuer, forget(target, clientId))
   }
 }

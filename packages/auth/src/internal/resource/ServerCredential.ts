@@ -3,6 +3,7 @@ import { InvalidOptionError } from "@effect-mcp/session/InvalidOptionError"
 import * as Redacted from "effect/Redacted"
 import type * as oauth from "oauth4webapi"
 import type { PreRegistered } from "../../ClientIdentity.ts"
+import * as ClientAuthentication from "../registration/ClientAuthentication.ts"
 import * as SigningKey from "../registration/SigningKey.ts"
 
 /** Throws an error for a client that cannot authenticate, or that another issuer knows (AUT-19). */
@@ -31,5 +32,5 @@ export const make = async (library: typeof oauth, client: PreRegistered): Promis
     return library.PrivateKeyJwt(keyId === undefined ? key : { key, kid: keyId })
   }
   const text = secret === undefined ? "" : Redacted.value(secret)
-  return method === "client_secret_post" ? library.ClientSecretPost(text) : library.ClientSecretBasic(text)
+  return method === "client_secret_post" ? library.ClientSecretPost(text) : ClientAuthentication.basic(text)
 }

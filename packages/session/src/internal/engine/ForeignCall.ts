@@ -60,3 +60,16 @@ export const within = <A, E>(
     // A store in memory mostly returns an `Exit`, which needs no fiber and no timer.
     return Exit.isExit(made) ? made : running(call, millis, made)
   })
+
+/**
+ * Runs an effect that the program supplies, for a caller with a deadline of its own. An interruption of the caller does
+ * not wait for the effect: one that cannot be interrupted continues alone, and its outcome is dropped.
+ */
+export const detachable = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.withFiber((caller) =>
+    Effect.callback<A, E>((resume) => {
+      const fiber = Effect.runForkWith(caller.context)(effect)
+      fiber.addObserver(resume)
+      return Effect.sync(() => fiber.interruptUnsafe())
+    })
+  )

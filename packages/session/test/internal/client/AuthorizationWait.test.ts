@@ -1,9 +1,12 @@
 /** The states of an authorization that a session waits for. */
 import { TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as AuthorizationWait from "../../../src/internal/client/AuthorizationWait.ts"
 
 /** An authorization that the test changes. */
@@ -94,5 +97,36 @@ describe("the wait for a person", () => {
       Deferred.doneUnsafe(acted, Effect.void)
       yield* settled
       assert.deepStrictEqual([waiting.pollUnsafe(), reported], [Exit.void, ["https://as.example"]])
+    }))
+
+  for (
+    const [what, members] of [
+      ["authorized dies", { authorized: Effect.die(new Error("broken")) }],
+      ["authorized interrupts itself", { authorized: Effect.interrupt }],
+      ["changed dies", { changed: Effect.die(new Error("broken")) }]
+    ] as const
+  ) {
+    it.effect(`fails if ${what}`, () =>
+      Effect.gen(function*() {
+        const { state } = make()
+        const exit = yield* Effect.exit(AuthorizationWait.authorized(state(members), () => Effect.void))
+        const failure = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
+        assert.include(Option.getOrThrow(failure).message, "the authorization has ended without a result")
+      }))
+  }
+
+  it.effect("ends with its caller, although the effects of the authorization cannot be interrupted", () =>
+    Effect.gen(function*() {
+      const { state } = make()
+      const endless = Effect.uninterruptible(Effect.never)
+      for (const members of [{ authorized: endless }, { changed: endless }]) {
+        const waiting = yield* Effect.forkChild(AuthorizationWait.authorized(state(members), () => Effect.void), {
+          startImmediately: true
+        })
+        yield* settled
+        const interrupting = yield* Effect.forkChild(Fiber.interrupt(waiting))
+        yield* settled
+        assert.isDefined(interrupting.pollUnsafe())
+      }
     }))
 })

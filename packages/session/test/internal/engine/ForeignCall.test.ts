@@ -77,4 +77,15 @@ describe("a call of foreign code", () => {
       assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) === thrown)
       assert.strictEqual(yield* ForeignCall.within("Store.load", 1000, () => Exit.succeed(42)), 42)
     }))
+
+  it.effect("of a caller with its own deadline is interrupted with the caller, which does not wait for it", () =>
+    Effect.gen(function*() {
+      const events: Array<string> = []
+      const hangs = Effect.onInterrupt(Effect.never, () => Effect.sync(() => void events.push("interrupted")))
+      for (const effect of [hangs, Effect.uninterruptible(Effect.never)]) {
+        yield* Fiber.interrupt(yield* start(ForeignCall.detachable(effect)))
+      }
+      assert.deepStrictEqual(events, ["interrupted"])
+      assert.strictEqual(yield* ForeignCall.detachable(Effect.as(Effect.yieldNow, 42)), 42)
+    }))
 })

@@ -161,20 +161,27 @@ describe("a person who needs longer than a handshake may take", () => {
       assert.strictEqual(tagsOf(events).at(-1), "Closed")
     }))
 
-  it.live("is not waited for by a program that stops", () =>
-    Effect.gen(function*() {
-      const person = Person.make()
-      const events: Array<SessionEvent.SessionEvent> = []
-      const peer = yield* serve(Person.guarded(() => "good", streamable))
-      const { authorization } = person
-      const opening = yield* forkNow(
-        Effect.scoped(open(StreamableHttpClient.layerNode({ url: peer.url, authorization }), events))
-      )
-      yield* until(() => tagsOf(events).includes("AuthorizationAwaited"))
-      yield* Fiber.interrupt(opening)
-      yield* until(() => peer.sockets() === 0)
-      assert.strictEqual(tagsOf(events).at(-1), "Closed")
-    }))
+  for (
+    const [name, as] of [["", undefined], [
+      ", although the wait cannot be interrupted",
+      Effect.uninterruptible
+    ]] as const
+  ) {
+    it.live(`is not waited for by a program that stops${name}`, () =>
+      Effect.gen(function*() {
+        const person = Person.make(as)
+        const events: Array<SessionEvent.SessionEvent> = []
+        const peer = yield* serve(Person.guarded(() => "good", streamable))
+        const { authorization } = person
+        const opening = yield* forkNow(
+          Effect.scoped(open(StreamableHttpClient.layerNode({ url: peer.url, authorization }), events))
+        )
+        yield* until(() => tagsOf(events).includes("AuthorizationAwaited"))
+        yield* Fiber.interrupt(opening)
+        yield* until(() => peer.sockets() === 0)
+        assert.strictEqual(tagsOf(events).at(-1), "Closed")
+      }))
+  }
 })
 
 describe("a call of a session whose token is no longer valid", () => {
@@ -219,20 +226,22 @@ describe("a call of a session whose token is no longer valid", () => {
       assert.strictEqual(tagsOf(events).filter((tag) => tag === "AuthorizationAwaited").length, 1)
     }))
 
-  it.live("fails at its deadline with AuthorizationRequired, and the authorization goes on", () =>
-    Effect.gen(function*() {
-      const person = Person.make()
-      const { calls, client } = yield* session(person)
-      const error = yield* Effect.flip(client.callTool("write", {}, { timeout: 200 }))
-      assert.strictEqual(sentReason(error)?._tag, "AuthorizationRequired")
-      assert.include(error.message, `requires that a person authorizes this client; visit ${Person.page}`)
-      assert.deepStrictEqual(calls, [])
-      const next = yield* forkNow(client.callTool("write"))
-      yield* until(() => person.rejections.length === 2)
-      person.signIn("two")
-      yield* Fiber.join(next)
-      assert.deepStrictEqual(calls, ["Bearer two"])
-    }))
+  for (const [name, as] of [["", undefined], [" that cannot be interrupted", Effect.uninterruptible]] as const) {
+    it.live(`fails at its deadline with AuthorizationRequired, and the authorization${name} goes on`, () =>
+      Effect.gen(function*() {
+        const person = Person.make(as)
+        const { calls, client } = yield* session(person)
+        const error = yield* Effect.flip(client.callTool("write", {}, { timeout: 200 }))
+        assert.strictEqual(sentReason(error)?._tag, "AuthorizationRequired")
+        assert.include(error.message, `requires that a person authorizes this client; visit ${Person.page}`)
+        assert.deepStrictEqual(calls, [])
+        const next = yield* forkNow(client.callTool("write"))
+        yield* until(() => person.rejections.length === 2)
+        person.signIn("two")
+        yield* Fiber.join(next)
+        assert.deepStrictEqual(calls, ["Bearer two"])
+      }))
+  }
 
   it.live("[law 1] ends with its session", () =>
     Effect.gen(function*() {

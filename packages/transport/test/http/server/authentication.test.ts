@@ -118,7 +118,10 @@ describe.concurrent("an Authentication", () => {
         headers["authorization"] === undefined
           ? Effect.fail(new Authentication.InvalidRequest({ challenge }))
           : Effect.succeed("anonymous")
-      const server = yield* serve(handlers, { authentication: { identify, headers: () => ({ "dpop-nonce": "n1" }) } })
+      const context = yield* Layer.build(
+        Authentication.layer(identify, { headers: () => ({ "dpop-nonce": "n1" }) })
+      )
+      const server = yield* serve(handlers, { authentication: Context.get(context, Authentication.Authentication) })
       const rejected = yield* exchange(server, { body: initialize("2025-11-25") })
       assert.strictEqual(rejected.status, 400)
       assert.strictEqual(rejected.headers["www-authenticate"], challenge)
