@@ -92,7 +92,10 @@ export interface TaskResumption {
   readonly profile: Profile.ClientProfile
   /** The claims of the principal. */
   readonly claims?: Principal["claims"]
-  /** The scopes that were granted to the call. */
+  /**
+   * The scopes that were granted to the call. Without a principal, none (`[]`) for an anonymous client of a transport
+   * that authenticates its clients, and all (`undefined`) for the owner of the process.
+   */
   readonly scopes?: Principal["scopes"]
   /** The number of times that the task was started. */
   readonly runs: number

@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { info, settled, start, text, tools } from "../../session/test/support/sessions.ts"
-import { ada, ask, askingTask, processOn, type Work } from "./support/resumableWork.ts"
+import { ada, ask, askingTask, type Caller, processOn, type Work } from "./support/resumableWork.ts"
 import { contentOf, reason } from "./support/taskServers.ts"
 
 /** The answers of a client, one after the other. */
@@ -267,5 +267,40 @@ describe("a task of a resumable tool", () => {
       yield* one.kill
       yield* TestClock.adjust("2 minutes")
       assert.strictEqual(counts.runs, 1)
+    }))
+
+  const callers: ReadonlyArray<readonly [string, Caller, string]> = [
+    ["a principal with the scope", { principal: { id: "ada", scopes: ["reports:write"] } }, "written"],
+    ["a principal with another scope", { principal: { id: "ada", scopes: ["reports:read"] } }, "lacks the scope"],
+    ["a principal without scopes", { principal: { id: "ada" } }, "lacks the scope"],
+    ["an anonymous client", { principal: undefined, authenticates: true }, "lacks the scope"],
+    ["the owner of the process", { principal: undefined }, "written"]
+  ]
+  it.effect.each(callers)("has the scopes of its call in each run: %s", ([_name, caller, expected]) =>
+    Effect.gen(function*() {
+      const store = yield* TaskStore.makeMemory()
+      const seen: Array<string> = []
+      const work: Work = Effect.gen(function*() {
+        const isAllowed = yield* RequestContext.hasScopes(["reports:write"])
+        seen.push(isAllowed ? "written" : "lacks the scope")
+        yield* Effect.sleep("1 minute")
+        return text(seen.at(-1) ?? "")
+      })
+      const one = yield* processOn(store, work)
+      const client = yield* one.client(() => Effect.never, "2025-11-25", undefined, caller)
+      const { id = "" } = yield* RemoteTasks.of(client).call("work", {}, { ttl: "1 hour" })
+      yield* settled
+      yield* one.kill
+      const other = yield* processOn(store, work)
+      yield* TestClock.adjust("40 seconds")
+      yield* settled
+      // The result belongs to the principal: the scopes of the one who reads it do not matter.
+      const { principal } = caller
+      const reader = principal === undefined ? caller : { principal: { id: principal.id, scopes: [] } }
+      const later = yield* other.client(() => Effect.never, "2025-11-25", undefined, reader)
+      const result = yield* start(RemoteTasks.of(later).of(id).result)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(contentOf(yield* Fiber.join(result)), text(expected).content)
+      assert.deepStrictEqual(seen, [expected, expected])
     }))
 })

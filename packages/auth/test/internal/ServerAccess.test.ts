@@ -103,7 +103,11 @@ describe("a token store whose keys", () => {
       Effect.gen(function*() {
         const memory = yield* TokenStore.makeMemory()
         const { access } = yield* make({ store: { ...memory, keys } })
-        const acts = [access.status, access.logout, access.headers({ method: "GET", url: server })]
+        const acts: ReadonlyArray<Effect.Effect<unknown, Error>> = [
+          access.status,
+          access.logout,
+          access.headers({ method: "GET", url: server })
+        ]
         for (const act of acts) {
           const acting = yield* Effect.forkChild(Effect.flip(act), { startImmediately: true })
           yield* TestClock.adjust("10 seconds")

@@ -12,6 +12,12 @@ export type Work = Effect.Effect<Tool.CallToolResult, McpError.McpError, Request
 
 export const ada: Principal.Principal = { id: "ada", claims: { scope: "reports" } }
 
+/** The sender of requests, and whether its transport authenticates it. */
+export interface Caller {
+  readonly principal: Principal.Principal | undefined
+  readonly authenticates?: boolean
+}
+
 /** Starts a process with the tool `work`, which is resumable. */
 export const processOn = Effect.fnUntraced(function*(
   store: TaskStore.TaskStore["Service"],
@@ -32,13 +38,14 @@ export const processOn = Effect.fnUntraced(function*(
   })
   return {
     ...started,
-    /** Connects a client of ada. */
+    /** Connects a client of ada, or of another principal or none. */
     client: (
       elicit: (params: Elicitation.ElicitParams) => Effect.Effect<Elicitation.ElicitResult> = () => Effect.never,
       revision: "2025-11-25" | "2026-07-28" = "2025-11-25",
-      tasks?: ClientTasks.ClientTasksShape
+      tasks?: ClientTasks.ClientTasksShape,
+      { authenticates, principal }: Caller = { principal: ada }
     ) =>
-      Effect.flatMap(openedFor(started.host, ada), (transport) =>
+      Effect.flatMap(openedFor(started.host, principal, authenticates), (transport) =>
         ClientSession.make({
           info,
           revisions: [revision],

@@ -33,12 +33,14 @@ export const serverWithTasks = Effect.fnUntraced(function*(
 /** Opens a session of a host for a principal, whom the transport has authenticated, and returns the client's end. */
 export const openedFor = Effect.fnUntraced(function*(
   host: SessionHost.SessionHostShape,
-  principal: Principal.Principal | undefined
+  principal: Principal.Principal | undefined,
+  authenticates = false
 ) {
   const { client, server } = yield* MemoryTransport.make()
   const authenticated: Transport.Transport["Service"] = {
     connect: Effect.map(server.connect, (connection) => ({
       ...connection,
+      authenticates,
       run: (deliver) => connection.run((inbound) => deliver({ ...inbound, principal }))
     }))
   }

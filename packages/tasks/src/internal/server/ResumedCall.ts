@@ -28,8 +28,8 @@ export const make = (
     ...(claims === undefined ? undefined : { claims }),
     ...(scopes === undefined ? undefined : { scopes })
   },
-  // A call without a principal was permitted to begin.
-  lacksScopes: (wanted) => principal !== undefined && !Principal.hasScopes({ id: principal, scopes }, wanted),
+  lacksScopes: (wanted) =>
+    (principal !== undefined || scopes !== undefined) && !Principal.hasScopes({ id: principal ?? "", scopes }, wanted),
   session: undefined,
   profile,
   parameterHeaders: undefined,
@@ -37,11 +37,14 @@ export const make = (
   log: () => Effect.void
 })
 
+/** A scope that no client has. */
+const unknownScope = [""]
+
 /** Returns what another process needs to run the task of a call again. */
 export const resumptionOf = (
-  { principal, profile }: Pick<TaskCall, "principal" | "profile">
+  { lacksScopes, principal, profile }: Pick<TaskCall, "lacksScopes" | "principal" | "profile">
 ): Pick<StoredTask.TaskResumption, "claims" | "profile" | "scopes"> => ({
   profile,
   claims: principal?.claims,
-  scopes: principal?.scopes
+  scopes: principal === undefined && lacksScopes(unknownScope) ? [] : principal?.scopes
 })
