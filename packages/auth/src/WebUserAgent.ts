@@ -2,7 +2,8 @@
  * The users of a web application, who sign in through pages of this application.
  */
 import * as Effect from "effect/Effect"
-import { isLoopback, isVisitable } from "./internal/agents/VisitableUrl.ts"
+import { isVisitable } from "./internal/agents/VisitableUrl.ts"
+import { isLoopback } from "./internal/fetch/AddressPolicy.ts"
 import * as OAuthError from "./OAuthError.ts"
 import type * as UserAgent from "./UserAgent.ts"
 

@@ -276,31 +276,34 @@ describe("a task of a resumable tool", () => {
     ["an anonymous client", { principal: undefined, authenticates: true }, "lacks the scope"],
     ["the owner of the process", { principal: undefined }, "written"]
   ]
-  it.effect.each(callers)("has the scopes of its call in each run: %s", ([_name, caller, expected]) =>
-    Effect.gen(function*() {
-      const store = yield* TaskStore.makeMemory()
-      const seen: Array<string> = []
-      const work: Work = Effect.gen(function*() {
-        const isAllowed = yield* RequestContext.hasScopes(["reports:write"])
-        seen.push(isAllowed ? "written" : "lacks the scope")
-        yield* Effect.sleep("1 minute")
-        return text(seen.at(-1) ?? "")
+  it.effect.each(callers)(
+    "has the scopes of its call in each run: %s",
+    ([_name, caller, expected]) =>
+      Effect.gen(function*() {
+        const store = yield* TaskStore.makeMemory()
+        const seen: Array<string> = []
+        const work: Work = Effect.gen(function*() {
+          const isAllowed = yield* RequestContext.hasScopes(["reports:write"])
+          seen.push(isAllowed ? "written" : "lacks the scope")
+          yield* Effect.sleep("1 minute")
+          return text(seen.at(-1) ?? "")
+        })
+        const one = yield* processOn(store, work)
+        const client = yield* one.client(() => Effect.never, "2025-11-25", undefined, caller)
+        const { id = "" } = yield* RemoteTasks.of(client).call("work", {}, { ttl: "1 hour" })
+        yield* settled
+        yield* one.kill
+        const other = yield* processOn(store, work)
+        yield* TestClock.adjust("40 seconds")
+        yield* settled
+        // The result belongs to the principal: the scopes of the one who reads it do not matter.
+        const { principal } = caller
+        const reader = principal === undefined ? caller : { principal: { id: principal.id, scopes: [] } }
+        const later = yield* other.client(() => Effect.never, "2025-11-25", undefined, reader)
+        const result = yield* start(RemoteTasks.of(later).of(id).result)
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(contentOf(yield* Fiber.join(result)), text(expected).content)
+        assert.deepStrictEqual(seen, [expected, expected])
       })
-      const one = yield* processOn(store, work)
-      const client = yield* one.client(() => Effect.never, "2025-11-25", undefined, caller)
-      const { id = "" } = yield* RemoteTasks.of(client).call("work", {}, { ttl: "1 hour" })
-      yield* settled
-      yield* one.kill
-      const other = yield* processOn(store, work)
-      yield* TestClock.adjust("40 seconds")
-      yield* settled
-      // The result belongs to the principal: the scopes of the one who reads it do not matter.
-      const { principal } = caller
-      const reader = principal === undefined ? caller : { principal: { id: principal.id, scopes: [] } }
-      const later = yield* other.client(() => Effect.never, "2025-11-25", undefined, reader)
-      const result = yield* start(RemoteTasks.of(later).of(id).result)
-      yield* TestClock.adjust("1 minute")
-      assert.deepStrictEqual(contentOf(yield* Fiber.join(result)), text(expected).content)
-      assert.deepStrictEqual(seen, [expected, expected])
-    }))
+  )
 })
