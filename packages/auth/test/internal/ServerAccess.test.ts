@@ -78,7 +78,7 @@ const tagOf = <A>(effect: Effect.Effect<A, OAuthError.OAuthError>) =>
 
 const settled = Effect.repeat(Effect.yieldNow, { times: 50 })
 
-it.effect("a server that names another issuer with each response leaves nothing behind", () =>
+it.effect("the credentials of each issuer end with the next one, if a server names another in each response", () =>
   Effect.gen(function*() {
     let issuers = 0
     const { access, scope } = yield* make({

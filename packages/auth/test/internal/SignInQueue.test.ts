@@ -84,7 +84,7 @@ describe("the queue of sign-ins", () => {
       assert.isFalse(third.has())
     }))
 
-  it.effect("gives back the turn of whoever is interrupted at any operation", () =>
+  it.effect("gives back the turn of a sign-in that is interrupted at any operation", () =>
     Effect.gen(function*() {
       const queue = new SignInQueue()
       const onWait = Effect.void
