@@ -317,7 +317,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "AUT-15",
     at: "Registration.make.clientFor",
-    original: "(yield* asked(target)) ?? (yield* noClient(target.issuer, remedyFor(target.issuer)))",
+    original: "(yield* asked(target, onAsk)) ?? (yield* noClient(target.issuer, remedyFor(target.issuer)))",
     broken: "yield* noClient(target.issuer, remedyFor(target.issuer))",
     test: "packages/auth/test/internal/registration/clients.test.ts",
     name: "a question, whose answer is stored, so that it is asked once"
