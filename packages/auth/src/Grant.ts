@@ -125,18 +125,22 @@ const extensionIds: Readonly<Record<Grant["_tag"], string>> = {
 }
 
 /**
- * Returns the extension of a grant, for the `capabilities` of a client (AUX-02).
+ * Returns the extensions of grants, for the `capabilities` of both sides (AUX-02). A client declares the grant that it
+ * uses. A server declares the grants that its authorization servers support, by their names.
  *
  * @example
  * ```ts
  * import { Grant } from "@effect-mcp/auth"
  *
- * export const capabilities = { extensions: Grant.extensions(Grant.clientCredentials) }
+ * export const ofClient = { extensions: Grant.extensions(Grant.clientCredentials) }
  * // => { extensions: { "io.modelcontextprotocol/oauth-client-credentials": {} } }
+ *
+ * export const ofServer = { extensions: Grant.extensions("ClientCredentials", "WorkloadIdentity") }
  * ```
  *
  * @category getters
  */
-export const extensions = (grant: Grant): Readonly<Record<string, Readonly<Record<string, unknown>>>> => ({
-  [extensionIds[grant._tag]]: {}
-})
+export const extensions = (
+  ...grants: ReadonlyArray<Grant | Grant["_tag"]>
+): Readonly<Record<string, Readonly<Record<string, unknown>>>> =>
+  Object.fromEntries(grants.map((grant) => [extensionIds[typeof grant === "string" ? grant : grant._tag], {}]))

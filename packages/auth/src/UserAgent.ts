@@ -23,7 +23,7 @@ export interface SignInRequest {
  * @category models
  */
 export interface Redirection {
-  /** The redirect URI, exactly as it is registered. */
+  /** The redirect URI, exactly as it is registered: an `https:` URL, or one of this machine (AUT-31). */
   readonly uri: string
   /** The kind of client that has such a redirect URI (AUT-17). */
   readonly applicationType: "native" | "web"

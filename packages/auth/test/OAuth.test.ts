@@ -283,6 +283,75 @@ describe("the redirect", () => {
       })
   )
 
+  it.live("[AUT-29] an issuer that its metadata does not promise may be absent, and is compared if it is there", () =>
+    Effect.gen(function*() {
+      for (const issuer of [undefined, "https://evil.example"]) {
+        const { identity, server } = yield* started()
+        const { issuer: own } = identity
+        identity.intercept = (request, response) => {
+          if (request.url?.startsWith("/.well-known/") !== true) return false
+          response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({
+            issuer: own,
+            authorization_endpoint: `${own}/auth`,
+            token_endpoint: `${own}/token`,
+            registration_endpoint: `${own}/reg`,
+            code_challenge_methods_supported: ["S256"]
+          }))
+          return true
+        }
+        const ada = scriptedPerson.make()
+        changed(ada, ({ searchParams }) => {
+          searchParams.delete("iss")
+          if (issuer !== undefined) searchParams.set("iss", issuer)
+        })
+        const oauth = yield* build({ userAgent: ada.userAgent })
+        const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
+        assert.strictEqual(causeOf(exit)?._tag, issuer === undefined ? undefined : "MixedUp")
+        assert.lengthOf(identity.to("/token"), issuer === undefined ? 1 : 0)
+      }
+    }))
+
+  it.live("[AUT-31] URI that has neither https nor a loopback address is not registered, and no window opens", () =>
+    Effect.gen(function*() {
+      for (const redirectUri of ["http://app.example/callback", "app:/callback", "callback"]) {
+        const { identity, server } = yield* started()
+        const oauth = yield* build({ userAgent: WebUserAgent.make({ redirectUri }).of("ada") })
+        const exit = yield* Effect.exit(oauth.start(server.url))
+        const reason = reasonOf(exit)
+        assert.include(reason?._tag === "UserAgentFailed" ? reason.problem : "", redirectUri)
+        assert.lengthOf(identity.to("/reg"), 0)
+      }
+    }))
+
+  it.live("[AUT-32] URI of a client that is registered by hand is the one that it has registered", () =>
+    Effect.gen(function*() {
+      const port = yield* Effect.callback<number>((resume) => {
+        const free = Net.createServer().listen(0, "127.0.0.1", () => {
+          const address = free.address()
+          free.close(() => resume(Effect.succeed(typeof address === "object" ? address?.port ?? 0 : 0)))
+        })
+      })
+      const redirectUri = `http://127.0.0.1:${port}/of/notes`
+      const { server } = yield* started({
+        clients: [{
+          client_id: "notes",
+          redirect_uris: [redirectUri],
+          token_endpoint_auth_method: "none",
+          application_type: "native",
+          grant_types: ["authorization_code", "refresh_token"]
+        }]
+      })
+      const ada = scriptedPerson.make()
+      const oauth = yield* build({
+        userAgent: ada.userAgent,
+        identity: { preRegistered: [{ clientId: "notes", redirectUri }] }
+      })
+      const signIn = yield* oauth.start(server.url)
+      assert.deepStrictEqual(ada.windows.map(({ searchParams }) => searchParams.get("redirect_uri")), [redirectUri])
+      yield* signIn?.authorized ?? Effect.void
+      assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200)
+    }))
+
   it.live("[AUT-25] a redirect with another state changes nothing", () =>
     Effect.gen(function*() {
       const { server } = yield* started()

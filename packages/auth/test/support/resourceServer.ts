@@ -1,6 +1,6 @@
 /** A server of Streamable HTTP on a real socket, protected by a resource server. */
 import { ResourceServer } from "@effect-mcp/auth"
-import { Content } from "@effect-mcp/protocol"
+import { Content, type Profile, type Revision } from "@effect-mcp/protocol"
 import { type Handlers, type Principal, RequestContext, SessionHost } from "@effect-mcp/session"
 import { HttpSseServer, StatelessHttpServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -23,6 +23,8 @@ export interface ProtectedServer {
   readonly port: number
   /** The principals of the calls of tools. */
   readonly principals: Array<Principal.Principal | undefined>
+  /** The revision, the capabilities and the name of the client of each of these calls. */
+  readonly profiles: Array<Profile.ClientProfile>
   /** The services of HTTP that a handler has found in its context. */
   readonly found: Array<unknown>
 }
@@ -34,6 +36,9 @@ export interface Settings {
   readonly tracer?: Tracer.Tracer
   /** The clock of the resource server. */
   readonly clock?: Clock.Clock
+  /** The revisions of the sessions, and what the server declares in them. */
+  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  readonly capabilities?: Handlers.ServerDeclarations
 }
 
 /** Serves one tool that returns the id of its principal. */
@@ -42,21 +47,28 @@ export const serve = Effect.fnUntraced(function*(
   settings: Settings = {}
 ): Effect.fn.Return<ProtectedServer, unknown, Scope.Scope> {
   const principals: Array<Principal.Principal | undefined> = []
+  const profiles: Array<Profile.ClientProfile> = []
   const found: Array<unknown> = []
   const handlers: Handlers.Handlers<"client", RequestContext.RequestContext> = {
     "tools/list": () => Effect.succeed({ tools: [] }),
     "tools/call": () =>
       Effect.gen(function*() {
-        const { principal } = yield* RequestContext.RequestContext
+        const { principal, profile } = yield* RequestContext.RequestContext
         const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
         principals.push(principal)
+        profiles.push(profile)
         if (Option.isSome(request)) found.push(request.value)
         const text = settings.onCall === undefined ? principal?.id ?? "anonymous" : yield* settings.onCall(principal)
         return { content: [Content.text(text)] }
       })
   }
   const info = { name: "notes", version: "1.0.0" }
-  const host = SessionHost.layer(handlers, { info })
+  const { capabilities, revisions } = settings
+  const host = SessionHost.layer(handlers, {
+    info,
+    ...(capabilities === undefined ? {} : { capabilities }),
+    ...(revisions === undefined ? {} : { revisions })
+  })
   const routes = Layer.mergeAll(
     StreamableHttpServer.layer(),
     WebSocketServer.layer({ path: "/socket" }),
@@ -84,7 +96,7 @@ export const serve = Effect.fnUntraced(function*(
   )
   const { address } = Context.get(context, HttpServer)
   const port = address._tag === "UnixPathAddress" ? 0 : address.port
-  return { url: `http://127.0.0.1:${port}/mcp`, port, principals, found }
+  return { url: `http://127.0.0.1:${port}/mcp`, port, principals, profiles, found }
 })
 
 export interface Answer {

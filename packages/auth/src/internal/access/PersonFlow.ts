@@ -1,9 +1,11 @@
 /** The authorization of a client by a person, in the way of the user agent. */
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as OAuthError from "../../OAuthError.ts"
 import type { SignInRequest } from "../../UserAgent.ts"
+import { isVisitable } from "../agents/VisitableUrl.ts"
 import type { Target } from "../discovery/Target.ts"
 import * as CodeFlow from "../flow/CodeFlow.ts"
 import * as DeviceFlow from "../flow/DeviceFlow.ts"
@@ -44,6 +46,13 @@ const forgetting = (settings: ServerSettings, target: Target, { client }: Regist
       ? Effect.ignore(settings.registration.forget(target, client.client_id))
       : Effect.void)
 
+/** Returns the error of a redirect URI that the specification does not permit: a code would be sent there (AUT-31). */
+const redirectFault = (uri: string): OAuthError.OAuthError | undefined =>
+  URL.canParse(uri) && isVisitable(new URL(uri)) ? undefined : OAuthError.make({
+    _tag: "UserAgentFailed",
+    problem: `the redirect URI ${Excerpt.name(uri)} of the user agent is neither an https: URL nor one of this machine`
+  })
+
 /**
  * Runs the flow. Whatever it opens is closed when it ends. A function of the user agent that cannot be interrupted does
  * not keep it from that.
@@ -81,6 +90,8 @@ export const run = Effect.fnUntraced(function*(
   }
   const required = settings.redirectUri ?? registration.given(target)?.redirectUri
   const redirection = yield* userAgent.open(yield* registration.remembered(target), required)
+  const fault = redirectFault(redirection.uri)
+  if (fault !== undefined) return yield* fault
   const known = yield* registration.known(target)
   const client = yield* registration.clientFor(target, redirection, pending.show(undefined))
   const isRemembered = client.source === "Dynamic" && known?.client.client_id === client.client.client_id
