@@ -79,9 +79,6 @@ const levels = new Set(["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "pros
 const sides = new Set(["client", "server", "both", "transport"])
 const columns = ["id", "revisions", "level", "side", "untested", "rule"]
 
-/** The reason of a rule whose tests are there, and of which no mutant shows yet that they would find a fault. */
-export const unproven = "not yet: a mutant that its tests find"
-
 /** Returns the chapter of an id: the part before its number. */
 export const chapterOf = (id: string): string => id.slice(0, id.indexOf("-"))
 

@@ -219,6 +219,7 @@ describe("enterprise-managed authorization", () => {
       })
       assert.strictEqual(exchanged?.headers.authorization, basic("at the provider", "s1"))
       const [granted] = identity.to("/token")
+      assert.strictEqual(granted?.body.get("grant_type"), "urn:ietf:params:oauth:grant-type:jwt-bearer")
       assert.strictEqual(granted?.body.get("assertion"), "id-jag")
       assert.strictEqual(granted?.headers.authorization, basic("at the server", "s2"))
     }))

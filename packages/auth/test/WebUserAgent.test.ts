@@ -41,6 +41,10 @@ it.effect("a redirect completes the sign-in of its user and state, once", () =>
 
 it.effect("[AUT-52] a page is not sent to a URL that is not https", () =>
   Effect.gen(function*() {
-    const exit = yield* Effect.exit(visit(WebUserAgent.make({ redirectUri }), "ada", "a", "javascript:alert(1)"))
-    assert.isTrue(Exit.isFailure(exit))
+    const visiting = yield* Effect.forkChild(
+      visit(WebUserAgent.make({ redirectUri }), "ada", "a", "javascript:alert(1)"),
+      { startImmediately: true }
+    )
+    const exit = visiting.pollUnsafe()
+    assert.isTrue(exit !== undefined && Exit.isFailure(exit), "the visit waits for a redirect")
   }))

@@ -13,7 +13,7 @@ describe("a principal", () => {
     assert.notStrictEqual(Principal.idOf("", "ab"), Principal.idOf("a", "b"))
   })
 
-  it("[AUT-48] has the scopes that are granted to it, and an anonymous sender has none", () => {
+  it("[AUT-46] has the scopes that are granted to it, and an anonymous sender has none", () => {
     assert.isTrue(Principal.hasScopes({ id: "ada", scopes: ["a", "b"] }, ["b", "a"]))
     assert.isFalse(Principal.hasScopes({ id: "ada", scopes: ["a"] }, ["a", "b"]))
     assert.isFalse(Principal.hasScopes({ id: "ada", claims: { scope: "a" } }, ["a"]))

@@ -617,5 +617,511 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "hasIssuer: false",
     test: "packages/auth/test/OAuth.test.ts",
     name: "ends the sign-in, and no code is sent"
+  },
+  {
+    id: "AUT-29",
+    at: "AuthorizationResponse.issuerProblem",
+    original: "given === issuer",
+    broken: "given.replace(/\\/$/, \"\") === issuer",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "the right state with an issuer with a slash ends the sign-in"
+  },
+  {
+    id: "AUT-29",
+    at: "AuthorizationResponse.issuerProblem",
+    original: "hasIssuer ? \"it has no iss, which the metadata promises\" : undefined",
+    broken: "undefined",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "the right state with no issuer, which the metadata promises ends the sign-in"
+  },
+  {
+    id: "AUT-29",
+    at: "AuthorizationResponse.issuerProblem",
+    original: "hasIssuer ? \"it has no iss, which the metadata promises\" : undefined",
+    broken: "\"it has no iss, which the metadata promises\"",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-29] an issuer that its metadata does not promise"
+  },
+  {
+    id: "AUT-30",
+    at: "AuthorizationResponse.codeOf",
+    original: "if (problem !== undefined)",
+    broken: "if (problem !== undefined && !parameters.has(\"error\"))",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "the right state with an error of a wrong issuer ends the sign-in"
+  },
+  {
+    id: "AUT-31",
+    at: "IssuerMetadata.endpointFault",
+    original: "isPlain ? `its ${name} is not an https: URL` : undefined",
+    broken: "undefined",
+    test: "packages/auth/test/internal/discovery/badMetadata.test.ts",
+    name: "[AUT-31] an endpoint without TLS at the origin of a server without TLS"
+  },
+  {
+    id: "AUT-31",
+    at: "PersonFlow.run",
+    original: "if (fault !== undefined)",
+    broken: "if (fault !== undefined && !redirection.uri.startsWith(\"http:\"))",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-31] URI that has neither https nor a loopback address"
+  },
+  {
+    id: "AUT-32",
+    at: "Registration.registered",
+    original: "read.registration.redirectUri !== redirection?.uri",
+    broken: "Object.is(read.registration.redirectUri, \"\")",
+    test: "packages/auth/test/internal/registration/clients.test.ts",
+    name: "[AUT-32] another redirect URI is registered before it is used"
+  },
+  {
+    id: "AUT-32",
+    at: "PersonFlow.run",
+    original: "registration.given(target)?.redirectUri",
+    broken: "undefined",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-32] URI of a client that is registered by hand"
+  },
+  {
+    id: "AUT-33",
+    at: "McpEndpoint.authorized",
+    original: "{ method, url, headers: { ...programs, ...authorizing, ...protocols }, body }",
+    broken:
+      "{\n method,\n url: new URL(`${url.href}?access_token=${authorizing[\"authorization\"]?.slice(7) ?? \"\"}`),\n headers: { ...programs, ...protocols },\n body\n}",
+    test: "packages/auth/test/authorizedSession.test.ts",
+    name: "[HTTP-16] [AUT-33] is authorized as the specification describes"
+  },
+  {
+    id: "AUT-33",
+    at: "AccessHeaders.of",
+    original: "this.#bearer.set(tokens, headers)",
+    broken: "this.#bearer.set(tokens, none)",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-21] [AUT-23] [AUT-25] [AUT-33] the first challenge leads to tokens"
+  },
+  {
+    id: "AUT-33",
+    at: "RequestCredentials.hasTokenInQuery",
+    original: "has(\"access_token\")",
+    broken: "has(\"token\")",
+    test: "packages/auth/test/resource/principals.test.ts",
+    name: "[AUT-33] is in no span of the server"
+  },
+  {
+    id: "AUT-34",
+    at: "ServerAccess.headers",
+    original: "if (request.url.origin !== this.#settings.server.origin)",
+    broken: "if (request.url.port !== this.#settings.server.port)",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-34] a token is not given to another origin"
+  },
+  {
+    id: "AUT-34",
+    at: "TokenVerification.verifiersOf",
+    original: "issuer === undefined ? verifier.acceptsOpaque : verifier.issuer === issuer",
+    broken: "verifier.acceptsOpaque || verifier.issuer === issuer",
+    test: "packages/auth/test/resource/introspection.test.ts",
+    name: "[AUT-34] is shown to no other issuer"
+  },
+  {
+    id: "AUT-34",
+    at: "TokenExchange.layer",
+    original: "if (subject.issuer !== issuer)",
+    broken: "if (subject.issuer === \"\")",
+    test: "packages/auth/test/resource/tokenExchange.test.ts",
+    name: "[AUT-34] sends the token of another issuer to no other"
+  },
+  {
+    id: "AUT-35",
+    at: "FileRegister.#write",
+    original: "0o600",
+    broken: "0o644",
+    test: "packages/auth/test/nodeTokenStore.test.ts",
+    name: "[AUT-35] files have mode 600 and folders mode 700"
+  },
+  {
+    id: "AUT-35",
+    at: "TokenFiles.makeDirectory",
+    original: "{ mode: 0o700 }",
+    broken: "{ mode: 0o755 }",
+    test: "packages/auth/test/nodeTokenStore.test.ts",
+    name: "[AUT-35] files have mode 600 and folders mode 700"
+  },
+  {
+    id: "AUT-35",
+    at: "FileRegister.#clean",
+    original: "if (isReplaced && size > 0)",
+    broken: "if (isReplaced && size < 0)",
+    test: "packages/auth/test/nodeTokenStore.test.ts",
+    name: "[AUT-35] a text is on the disk only if the program asks for no encryption"
+  },
+  {
+    id: "AUT-35",
+    at: "TokenCipher.seal",
+    original: "Base64Url.encode(new Uint8Array(bytes))",
+    broken: "text",
+    test: "packages/auth/test/nodeTokenStore.test.ts",
+    name: "[AUT-35] a text is on the disk only if the program asks for no encryption"
+  },
+  {
+    id: "AUT-36",
+    at: "DynamicRegistration.grants",
+    original: "[\"authorization_code\", \"refresh_token\"]",
+    broken: "[\"authorization_code\"]",
+    test: "packages/auth/test/internal/registration/clients.test.ts",
+    name: "[AUT-17] [AUT-36] sends the redirect URI, the type of the application and the grants"
+  },
+  {
+    id: "AUT-36",
+    at: "ScopeSelection.select",
+    original: "one !== offlineAccess || supportsOffline",
+    broken: "one !== offlineAccess || !supportsOffline",
+    test: "packages/auth/test/internal/discovery/scopes.test.ts",
+    name: "[AUT-36] [AUT-49] have offline_access exactly if the authorization server lists it"
+  },
+  {
+    id: "AUT-37",
+    at: "SharedCredentials.#find",
+    original: "tokens: isRejected || isExpired(tokens, now) ? undefined : tokens",
+    broken: "tokens: undefined",
+    test: "packages/auth/test/internal/tokens/SharedCredentials.test.ts",
+    name: "[AUT-37] tokens without a refresh token are used until they expire"
+  },
+  {
+    id: "AUT-38",
+    at: "ServerAccess.rejected",
+    original: "challenge === undefined || wanted.length === 0",
+    broken: "challenge === undefined || wanted.length >= 0",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-38] [AUT-39] a missing scope is requested"
+  },
+  {
+    id: "AUT-38",
+    at: "RequestAuthorization.isRejection",
+    original: "if (challenge !== undefined && AuthenticationChallenge.parse(challenge).length > 0)",
+    broken: "if (challenge === \"\")",
+    test: "packages/transport/test/http/client/authorization.test.ts",
+    name: "[AUT-38] receives the challenge of a 403 with the operation"
+  },
+  {
+    id: "AUT-39",
+    at: "ScopeSelection.select",
+    original: "union(requested, wanted, named)",
+    broken: "union(wanted, named)",
+    test: "packages/auth/test/internal/discovery/scopes.test.ts",
+    name: "[AUT-39] of a step-up are the union"
+  },
+  {
+    id: "AUT-39",
+    at: "ServerAccess.#insufficient",
+    original: "this.#scopes = ScopeSelection.union(this.#scopes, current?.scopes)",
+    broken: "this.#scopes = undefined",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-38] [AUT-39] a missing scope is requested"
+  },
+  {
+    id: "AUT-40",
+    at: "StepUps.permits",
+    original: "< limit",
+    broken: "< limit + 1",
+    test: "packages/auth/test/OAuth.test.ts",
+    name: "[AUT-40] an operation that is never content"
+  },
+  {
+    id: "AUT-40",
+    at: "RequestAuthorization.rejected",
+    original: "repetitions >= maxRepetitions",
+    broken: "repetitions >= 2 * maxRepetitions",
+    test: "packages/transport/test/http/client/authorization.test.ts",
+    name: "[AUT-40] is asked at most five times for one request"
+  },
+  {
+    id: "AUT-41",
+    at: "SignedTokens.claimsOf",
+    original: "(await library.jwtVerify(token, key, options)).payload",
+    broken: "key === undefined ? (await library.jwtVerify(token, key, options)).payload : library.decodeJwt(token)",
+    test: "packages/auth/test/resource/signedTokens.test.ts",
+    name: "[AUT-03] [AUT-41] [AUT-42] rejects a token that breaks a rule"
+  },
+  {
+    id: "AUT-41",
+    at: "TokenVerification.identified",
+    original: "+ verifier.rememberMillis",
+    broken: "+ 10 * verifier.rememberMillis",
+    test: "packages/auth/test/resource/introspection.test.ts",
+    name: "[AUT-41] is accepted if it is active"
+  },
+  {
+    id: "AUT-42",
+    at: "ClaimedToken.isFor",
+    original: "ResourceUrl.isSame(audience, resource)",
+    broken: "resource !== \"\"",
+    test: "packages/auth/test/resource/signedTokens.test.ts",
+    name: "[AUT-03] [AUT-41] [AUT-42] rejects a token that breaks a rule"
+  },
+  {
+    id: "AUT-42",
+    at: "Introspection.problemOf",
+    original: "ClaimedToken.audiencesOf(claims).length === 0 && !rules.requiresAudience",
+    broken: "ClaimedToken.audiencesOf(claims).length === 0",
+    test: "packages/auth/test/resource/introspection.test.ts",
+    name: "[AUT-42] is rejected if it is meant for another resource, or for none"
+  },
+  {
+    id: "AUT-42",
+    at: "Introspection.problemOf",
+    original: "ClaimedToken.isFor(rules, claims, resource)",
+    broken: "ClaimedToken.audiencesOf(claims).length > 0",
+    test: "packages/auth/test/resource/introspection.test.ts",
+    name: "[AUT-42] is rejected if it is meant for another resource, or for none"
+  },
+  {
+    id: "AUT-42",
+    at: "TokenVerification.verifiersOf",
+    original: "issuers.includes(verifier.issuer)",
+    broken: "issuers.length > 0",
+    test: "packages/auth/test/resource/metadata.test.ts",
+    name: "[AUT-42] belongs to the tenant of a place"
+  },
+  {
+    id: "AUT-43",
+    at: "TokenVerification.identified",
+    original: "Principals.make(principals, verified, resource)",
+    broken: "Principals.make(principals, { ...verified, claims: { ...verified.claims, username: token } }, resource)",
+    test: "packages/auth/test/resource/principals.test.ts",
+    name: "[AUT-43] gives a handler no way to the token of its client"
+  },
+  {
+    id: "AUT-43",
+    at: "ExchangeRequest.make",
+    original: "token: Redacted.make(access_token)",
+    broken: "token: subject",
+    test: "packages/auth/test/resource/tokenExchange.test.ts",
+    name: "[AUT-43] gives a handler a token for another API"
+  },
+  {
+    id: "AUT-44",
+    at: "Authenticator.rejected",
+    original: "HttpResponses.error(400, \"The credentials are malformed\"",
+    broken: "HttpResponses.error(401, \"The credentials are malformed\"",
+    test: "packages/transport/test/http/server/authentication.test.ts",
+    name: "[AUT-44] rejects malformed credentials with 400"
+  },
+  {
+    id: "AUT-44",
+    at: "RequestCredentials.read",
+    original: "if (timesOf(request, \"authorization\") > 1)",
+    broken: "if (timesOf(request, \"authorization\") > 2)",
+    test: "packages/auth/test/resource/signedTokens.test.ts",
+    name: "[AUT-44] rejects malformed credentials with 400 and invalid_request"
+  },
+  {
+    id: "AUT-44",
+    at: "ScopeRefusal.make",
+    original: "HttpResponses.json(403, body, challenges({ error: \"insufficient_scope\", scopes }, request))",
+    broken: "HttpResponses.json(401, body, challenges({ error: \"insufficient_scope\", scopes }, request))",
+    test: "packages/transport/test/http/server/scopes.test.ts",
+    name: "[AUT-44] has no scopes if its principal has none"
+  },
+  {
+    id: "AUT-45",
+    at: "RequestIdentity.unauthenticated",
+    original: "scopes: requested",
+    broken: "scopes: []",
+    test: "packages/auth/test/resource/signedTokens.test.ts",
+    name: "[AUT-03] [AUT-45] [AUT-49] rejects a request without a token"
+  },
+  {
+    id: "AUT-46",
+    at: "RequestIdentity.lacksScope",
+    original: "scopes: requiredScopes",
+    broken: "scopes: []",
+    test: "packages/auth/test/resource/metadata.test.ts",
+    name: "[AUT-46] a token without a required scope is rejected"
+  },
+  {
+    id: "AUT-46",
+    at: "RequestIdentity.lacksScope",
+    original: "error: \"insufficient_scope\"",
+    broken: "error: \"invalid_token\"",
+    test: "packages/auth/test/resource/metadata.test.ts",
+    name: "[AUT-46] a token without a required scope is rejected"
+  },
+  {
+    id: "AUT-46",
+    at: "Challenges.print",
+    original: "resource_metadata: settings.metadataUrl",
+    broken: "resource_metadata: undefined",
+    test: "packages/auth/test/resource/metadata.test.ts",
+    name: "[AUT-46] a token without a required scope is rejected"
+  },
+  {
+    id: "AUT-46",
+    at: "ScopeRefusal.check",
+    original: "scopes === undefined ? HttpResponses.json(500, body, {}) : response(body, scopes, sender)",
+    broken: "HttpResponses.json(scopes === undefined ? 500 : 200, body, {})",
+    test: "packages/transport/test/http/server/scopes.test.ts",
+    name: "[AUT-46] over HTTP+SSE gets 403 in response to its POST"
+  },
+  {
+    id: "AUT-47",
+    at: "Permission.ofBatch",
+    original: "requestsIn(message).flatMap(",
+    broken: "requestsIn(message).slice(0, 1).flatMap(",
+    test: "packages/transport/test/http/server/scopes.test.ts",
+    name: "[AUT-47] in a batch rejects the batch"
+  },
+  {
+    id: "AUT-47",
+    at: "Demands.joined",
+    original: "[...new Set([...one.scopes, ...other.scopes])]",
+    broken: "other.scopes",
+    test: "packages/server/test/scopes.test.ts",
+    name: "[AUT-46][AUT-47] are those of the member and its group"
+  },
+  {
+    id: "AUT-48",
+    at: "Principals.make",
+    original: "Scopes.expand(token.scopes, includes)",
+    broken: "token.scopes",
+    test: "packages/auth/test/resource/metadata.test.ts",
+    name: "[AUT-48] a scope counts for all that it includes"
+  },
+  {
+    id: "AUT-48",
+    at: "Scopes.expand",
+    original: "of expanded",
+    broken: "of scopes",
+    test: "packages/auth/test/resource/metadata.test.ts",
+    name: "[AUT-48] a scope counts for all that it includes"
+  },
+  {
+    id: "AUT-49",
+    at: "Scopes.requestable",
+    original: "scope !== \"offline_access\"",
+    broken: "scope !== \"\"",
+    test: "packages/auth/test/resource/signedTokens.test.ts",
+    name: "[AUT-03] [AUT-45] [AUT-49] rejects a request without a token"
+  },
+  {
+    id: "AUT-49",
+    at: "ResourceServer.membersOf",
+    original: "Scopes.requestable([...options.requiredScopes ?? [], ...options.scopes ?? []])",
+    broken: "[...options.requiredScopes ?? [], ...options.scopes ?? []]",
+    test: "packages/auth/test/resource/metadata.test.ts",
+    name: "[AUT-01] [AUT-02] [AUT-49] is at the well-known URLs"
+  },
+  {
+    id: "AUT-51",
+    at: "WebSocketHandler.accept",
+    original: "authenticates: true",
+    broken: "authenticates: false",
+    test: "packages/server/test/scopes.test.ts",
+    name: "are checked over a WebSocket with an error in its place, revision"
+  },
+  {
+    id: "AUT-51",
+    at: "HttpGuard.route",
+    original: "Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal }))",
+    broken:
+      "request.url.startsWith(\"/socket\")\n ? serve({ request, principal: undefined })\n : Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal }))",
+    test: "packages/auth/test/resource/signedTokens.test.ts",
+    name: "[AUT-51] checks the upgrade to a WebSocket"
+  },
+  {
+    id: "AUT-51",
+    at: "WebSocketClientConnection.makeNode",
+    original: "if (authorization === undefined)",
+    broken: "if (authorization?.begin !== undefined || true)",
+    test: "packages/transport/test/websocket/client/connecting.test.ts",
+    name: "[AUT-51] is authorized after a 401"
+  },
+  {
+    id: "AUT-52",
+    at: "VisitableUrl.isVisitable",
+    original: "(url.protocol === \"http:\" && AddressPolicy.isLoopback(url))",
+    broken: "url.protocol === \"http:\"",
+    test: "packages/auth/test/NodeUserAgent.test.ts",
+    name: "[AUT-52] no command starts with a URL"
+  },
+  {
+    id: "AUT-52",
+    at: "VisitableUrl.isVisitable",
+    original: "url.protocol === \"https:\"",
+    broken: "url.protocol !== \"http:\"",
+    test: "packages/auth/test/WebUserAgent.test.ts",
+    name: "[AUT-52] a page is not sent to a URL that is not https"
+  },
+  {
+    id: "AUT-52",
+    at: "DeviceFlow.visitable",
+    original: "isVisitable(url) && http.check(server, url) === undefined",
+    broken: "http.check(server, url) === undefined",
+    test: "packages/auth/test/DeviceFlow.test.ts",
+    name: "[AUT-52] is not shown with the URL"
+  },
+  {
+    id: "AUT-53",
+    at: "Opener.open",
+    original: "shell: false",
+    broken: "shell: true",
+    test: "packages/auth/test/NodeUserAgent.test.ts",
+    name: "[AUT-53] the URL is one argument"
+  },
+  {
+    id: "AUT-53",
+    at: "Opener.commandOf",
+    original: "\"rundll32.exe\"",
+    broken: "\"cmd.exe\"",
+    test: "packages/auth/test/NodeUserAgent.test.ts",
+    name: "[AUT-53] the command of no platform is a shell"
+  },
+  {
+    id: "AUT-54",
+    at: "AddressPolicy.decide",
+    original: "if (addressOf(host) !== undefined && !isPublic(host))",
+    broken: "if (addressOf(host) !== undefined && host === \"\")",
+    test: "packages/auth/test/internal/fetch/addresses.test.ts",
+    name: "https://169.254.169.254/latest/meta-data is forbidden"
+  },
+  {
+    id: "AUT-54",
+    at: "NodeClients.publicLookup",
+    original: "!AddressPolicy.isPublic(address)",
+    broken: "address === \"\"",
+    test: "packages/auth/test/internal/fetch/addresses.test.ts",
+    name: "a name that leads to this machine is refused"
+  },
+  {
+    id: "AUT-54",
+    at: "OAuthHttp.untraced",
+    original: "redirect: \"manual\"",
+    broken: "redirect: \"follow\"",
+    test: "packages/auth/test/internal/fetch/addresses.test.ts",
+    name: "[AUT-54] redirects are not followed, by any client"
+  },
+  {
+    id: "AUT-55",
+    at: "SessionLookup",
+    original: "Principal.isSame(hosted.principal, principal)",
+    broken: "(principal !== undefined || hosted.principal === undefined)",
+    test: "packages/auth/test/resource/principals.test.ts",
+    name: "[AUT-55] uses no session of another principal"
+  },
+  {
+    id: "AUT-55",
+    at: "Authenticator.accepted",
+    original: "if (!Principal.isExpired(identity, clock.currentTimeMillisUnsafe()))",
+    broken: "if (identity.id !== \"\")",
+    test: "packages/transport/test/http/server/expiry.test.ts",
+    name: "[AUT-55] ends the standalone stream"
+  },
+  {
+    id: "AUT-55",
+    at: "Principal.idOf",
+    original: "JSON.stringify([issuer, subject])",
+    broken: "`${issuer} ${subject}`",
+    test: "packages/session/test/Principal.test.ts",
+    name: "[AUT-55] has an id that no other pair of issuer and subject has"
   }
 ]

@@ -170,5 +170,30 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "200",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "an unsupported version header is answered with 400, and a mismatch is reported"
+  },
+  {
+    id: "HTTP-16",
+    at: "SecretHeaders.make",
+    original: "Option.getOrUndefined(provided)",
+    broken: "undefined",
+    test: "packages/auth/test/authorizedSession.test.ts",
+    name: "[HTTP-16] [AUT-33] is authorized as the specification describes"
+  },
+  {
+    id: "HTTP-16",
+    at: "RequestIdentity.identify",
+    original: "return Effect.fail(unauthenticated(resource, \"Bearer\"))",
+    broken: "return Effect.succeed(\"anonymous\")",
+    test: "packages/auth/test/authorizedSession.test.ts",
+    name: "[HTTP-16] [AUT-33] is authorized as the specification describes"
+  },
+  {
+    id: "HTTP-16",
+    at: "StdioClient.make",
+    original: "const spawner = yield* ChildProcessSpawner",
+    broken:
+      "const spawner = yield* ChildProcessSpawner\n  const { ClientAuthorization } = yield* Effect.promise(() => import(\"./ClientAuthorization.ts\"))\n  const authorization = yield* Effect.serviceOption(ClientAuthorization)\n  if (authorization._tag === \"Some\") yield* authorization.value.of(new URL(\"stdio:server\"))",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
+    name: "[HTTP-16] that is provided to the client has no part in its connection"
   }
 ]

@@ -91,6 +91,26 @@ describe("the metadata of a resource server", () => {
       assert.deepStrictEqual([answer.status, answer.challenge], [403, ""])
     }))
 
+  it.live("[AUT-48] a scope counts for all that it includes, also by another one, and for no other", () =>
+    Effect.gen(function*() {
+      const issuer = yield* Issuer.start
+      const included: Readonly<Record<string, ReadonlyArray<string>>> = {
+        "notes:admin": ["notes:write"],
+        "notes:write": ["notes:read"]
+      }
+      const server = yield* serve({
+        resource,
+        issuers: [issuer.url],
+        requiredScopes: ["notes:read"],
+        includes: (scope) => included[scope] ?? []
+      })
+      const statuses = { "notes:admin": 200, "notes:write": 200, "notes:read": 200, "notes:list": 403 }
+      for (const [scope, status] of Object.entries(statuses)) {
+        const token = yield* issuer.sign({ aud: resource, scope })
+        assert.strictEqual((yield* send(server, ["Authorization", `Bearer ${token}`])).status, status, scope)
+      }
+    }))
+
   it.live("[AUT-46] a token without a required scope is rejected with 403 and all of them", () =>
     Effect.gen(function*() {
       const issuer = yield* Issuer.start

@@ -1,6 +1,6 @@
 import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { Transport, type TransportError } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { ClientAuthorization, StdioClient } from "@effect-mcp/transport"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
+import * as Person from "../support/person.ts"
 import { fixture, isRunning, until } from "../support/process.ts"
 
 type Options = Partial<StdioClient.Options>
@@ -69,6 +70,19 @@ const exitReport = (reading: Fiber.Fiber<Transport.End, TransportError.Transport
 
 /** Waits in real time, also if a test clock stands still. */
 const realTime = (millis: number) => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, millis)))
+
+describe.concurrent("an authorization", () => {
+  it.live("[HTTP-16] that is provided to the client has no part in its connection", () =>
+    Effect.gen(function*() {
+      const { authorization, servers } = Person.make()
+      const ended = yield* Effect.flatMap(
+        connectTo(peer(["exit=0"])),
+        (connection) => connection.run(() => {})
+      ).pipe(Effect.scoped, Effect.provideService(ClientAuthorization.ClientAuthorization, authorization))
+      assert.strictEqual(ended.exit?.exitCode, 0)
+      assert.deepStrictEqual(servers, [])
+    }))
+})
 
 describe.concurrent("messages", () => {
   it.live("[STD-02] [STD-04] are written to the child's input and read from its output, one on each line", () =>

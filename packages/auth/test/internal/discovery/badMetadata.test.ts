@@ -1,7 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import * as IssuerMetadata from "../../../src/internal/discovery/IssuerMetadata.ts"
+import * as OAuthHttp from "../../../src/internal/fetch/OAuthHttp.ts"
 import { challengeOf, issuerMetadata, oauthAt, reasonOf, resourceAt, start } from "../../support/discovery.ts"
 import type { Route } from "../../support/metadataServer.ts"
+
+/** A client for checks that send nothing. */
+const noClient = HttpClient.make(() => Effect.die("a request was sent"))
 
 const json = { "content-type": "application/json" }
 
@@ -137,6 +143,16 @@ describe("metadata of an issuer that cannot be used is DiscoveryFailed, and no e
       assert.include(yield* refuses((origin) => issuerMetadata(origin, { [methods]: ["plain"] })), methods)
       assert.include(yield* refuses((origin) => issuerMetadata(origin, { [methods]: null })), methods)
     }))
+
+  it("[AUT-31] an endpoint without TLS at the origin of a server without TLS", () => {
+    const server = new URL("http://mcp.example/mcp")
+    const fault = (allowedOrigins: ReadonlyArray<string>, token_endpoint: string) =>
+      IssuerMetadata.endpointsFault(OAuthHttp.make(noClient, { allowedOrigins }), server, { token_endpoint })
+    assert.strictEqual(fault([], "http://mcp.example/token"), "its token_endpoint is not an https: URL")
+    // The program can permit it, and this machine needs no TLS.
+    assert.isUndefined(fault(["http://mcp.example"], "http://mcp.example/token"))
+    assert.isUndefined(fault(["http://127.0.0.1:8080"], "http://127.0.0.1:8080/token"))
+  })
 
   for (
     const endpoint of [

@@ -223,7 +223,7 @@ describe("a client on Node", () => {
       )
     }))
 
-  it.live("is authorized after a 401, and connects again with the new headers", () =>
+  it.live("[AUT-51] is authorized after a 401, and connects again with the new headers", () =>
     Effect.gen(function*() {
       const received: Array<unknown> = []
       const server = yield* listen(({ accept, reject }, peer) => {
