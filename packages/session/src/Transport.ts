@@ -200,6 +200,11 @@ export interface Connection {
    * anonymous sender, which lacks every scope. Default: no, and a sender without a principal lacks none.
    */
   readonly authenticates?: boolean
+  /**
+   * Whether sending may fail as `AuthorizationRequired`, because the program has an authorization for the server. A
+   * call then waits for the person within its deadline. Default: no, and a call that fails so ends with that error.
+   */
+  readonly isAuthorized?: boolean
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

@@ -20,6 +20,7 @@ describe("the connection of a restored session", () => {
         halfCloseMillis: 500,
         hideSecrets: (text) => text,
         authenticates: true,
+        isAuthorized: true,
         onHandshake: called("onHandshake"),
         onSessionEnd: called("onSessionEnd")
       }
