@@ -30,9 +30,9 @@ export interface Options {
  * entry, which fails if another process has written meanwhile. There is no lock that a killed process could leave, and
  * a process that is killed between any two steps leaves the old entry or the new one. Replaced files are emptied.
  *
- * Operations fail with `Unavailable` if the directory cannot be used: it is read-only, other users can reach it, or its
- * file system has no hard links. An entry that is truncated, damaged, or encrypted with another key fails with
- * `Corrupt`, and one of a newer format with `Newer`. Nothing overwrites it; delete its folder, and sign in again.
+ * Operations fail with `Unavailable` if the directory cannot be used: it is read-only, other users can reach it or own
+ * it, or its file system has no hard links. An entry that is truncated, damaged, or encrypted with another key fails
+ * with `Corrupt`, and one of a newer format with `Newer`. Nothing overwrites it; delete its folder, and sign in again.
  *
  * Throws an `InvalidOptionError` for a key that is not 32 bytes long.
  *

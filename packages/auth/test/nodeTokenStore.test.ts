@@ -214,6 +214,31 @@ describe("token files", () => {
       }
     }))
 
+  // Only the superuser can use the directory of another user, and give it away.
+  it.live.skipIf(process.getuid?.() !== 0)(
+    "a directory that another user owns, or a link leads to, is Unavailable, and gets no token",
+    () =>
+      Effect.gen(function*() {
+        const { directory } = yield* written
+        const link = `${directory}-link`
+        fs.symlinkSync(directory, link)
+        fs.chownSync(directory, 1_234, 1_234)
+        for (const place of [directory, link]) {
+          const store = filesIn(place)
+          const operations: ReadonlyArray<Effect.Effect<unknown, TokenStore.TokenStoreError>> = [
+            store.read(key),
+            store.keys,
+            store.write(key, Redacted.make("new"), undefined),
+            store.acquire(key, "owner", 1)
+          ]
+          for (const reason of yield* Effect.forEach(operations, reasonOf)) {
+            assert.include(String(reason?._tag === "Unavailable" ? reason.cause : ""), "belongs to the user 1234")
+          }
+        }
+        fs.unlinkSync(link)
+      })
+  )
+
   it.live("a place that cannot be a directory, and one that cannot be written, are Unavailable", () =>
     Effect.gen(function*() {
       const { directory } = yield* written

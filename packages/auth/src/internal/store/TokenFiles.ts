@@ -34,7 +34,10 @@ const attempt = <A>(operation: Operation, run: () => Promise<A>): Effect.Effect<
 /** Returns the permissions in the notation of `chmod`. */
 const octal = (mode: number): string => (mode & 0o777).toString(8)
 
-/** Throws if other users can reach the directory. Returns false if it does not exist. */
+/**
+ * Throws if other users can reach the directory, or own it: its owner can replace what is in it, and change its mode.
+ * Returns false if it does not exist.
+ */
 const isPrivate = async (directory: string): Promise<boolean> => {
   const stats = await fs.stat(directory).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
@@ -45,6 +48,12 @@ const isPrivate = async (directory: string): Promise<boolean> => {
   // Windows has no such permissions: the directory inherits those of the profile.
   if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) {
     throw new Error(`${directory} has mode ${octal(stats.mode)}, so that other users reach its tokens; set mode 700`)
+  }
+  const own = process.geteuid?.()
+  if (own !== undefined && stats.uid !== own) {
+    throw new Error(
+      `${directory} belongs to the user ${stats.uid}, and not to ${own}, who runs this program; use chown`
+    )
   }
   return true
 }
