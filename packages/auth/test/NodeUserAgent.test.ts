@@ -226,6 +226,22 @@ describe("the listener for the redirect", () => {
       for (const socket of slow) socket.destroy()
     }))
 
+  it.live("connections that another program holds do not hold up the redirect, however many there are", () =>
+    Effect.gen(function*() {
+      const { uri, visiting } = yield* opened
+      const { port } = new URL(uri)
+      const held = yield* Effect.promise(() =>
+        Promise.all(Array.from({ length: 200 }, () =>
+          new Promise<Net.Socket>((resolve) => {
+            const socket = Net.connect(Number(port), "127.0.0.1", () => resolve(socket))
+            socket.on("error", () => {})
+          })))
+      )
+      assert.strictEqual((yield* send(`${uri}?state=right&code=c`, {})).status, 200)
+      yield* Fiber.join(visiting)
+      for (const socket of held) socket.destroy()
+    }))
+
   it.live("the port of the registered redirect URI is used again, or a free one if it is in use", () =>
     Effect.gen(function*() {
       const { open } = redirecting(NodeUserAgent.browser({ command: ["/missing"] }))

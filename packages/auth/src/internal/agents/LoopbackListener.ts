@@ -8,6 +8,7 @@ import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Http from "node:http"
+import type { Socket } from "node:net"
 import * as OAuthError from "../../OAuthError.ts"
 
 /** The place of the redirect: `http://127.0.0.1:PORT/callback`. */
@@ -64,6 +65,8 @@ interface Expected {
 class Listener {
   readonly #server: Http.Server
   readonly #place: Place
+  /** The connections, the oldest first. */
+  readonly #sockets = new Set<Socket>()
   #port = 0
   #expected: Expected | undefined
 
@@ -76,7 +79,15 @@ class Listener {
       maxHeaderSize: maxHeaderBytes,
       requestTimeout: requestMillis
     }, (request, response) => this.#answer(request, response))
-    this.#server.maxConnections = maxConnections
+    this.#server.on("connection", (socket) => this.#admit(socket))
+  }
+
+  /** Closes the oldest connection, and not the new one: programs that hold connections would reject the redirect. */
+  #admit(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once("close", () => this.#sockets.delete(socket))
+    const [oldest] = this.#sockets
+    if (this.#sockets.size > maxConnections) oldest?.destroy()
   }
 
   get uri(): string {
