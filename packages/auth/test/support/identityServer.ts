@@ -121,11 +121,16 @@ export const start = (settings: Settings = {}): Effect.Effect<IdentityServer, ne
             const { headers, method = "" } = request
             const { pathname, searchParams } = new URL(request.url ?? "/", issuer)
             const chunks: Array<Buffer> = []
-            request.on("data", (chunk: Buffer) => chunks.push(chunk))
-            request.on("end", () => {
-              const body = new URLSearchParams(Buffer.concat(chunks).toString())
-              requests.push({ path: pathname, method, query: searchParams, headers, body })
-            })
+            const push = request.push.bind(request)
+            // The parser of HTTP pushes the body. A listener for it would take it from a provider that reads it later.
+            request.push = (chunk: Buffer | null) => {
+              if (chunk !== null) chunks.push(chunk)
+              else {
+                const body = new URLSearchParams(Buffer.concat(chunks).toString())
+                requests.push({ path: pathname, method, query: searchParams, headers, body })
+              }
+              return push(chunk)
+            }
             if (identity.intercept?.(request, response) === true) return
             callback(request, response)
           })

@@ -38,6 +38,7 @@ export const visit = async (
   const cookies = new Map<string, Map<string, string>>()
   let url = new URL(start)
   let form: URLSearchParams | undefined
+  let hasCancelled = false
   for (let page = 0; page < maxPages; page++) {
     const jar = cookies.get(url.origin) ?? new Map<string, string>()
     cookies.set(url.origin, jar)
@@ -62,11 +63,13 @@ export const visit = async (
     }
     const abort = /href="([^"]*\/abort)"/.exec(text)?.[1]
     if (cancels && abort !== undefined) {
+      hasCancelled = true
       url = new URL(abort, url)
       continue
     }
     const fields = formOf(text)
-    if (response.status !== 200 || fields === undefined) return { url, status: response.status, text }
+    // The page for codes of devices is shown again, for another code.
+    if (response.status !== 200 || fields === undefined || hasCancelled) return { url, status: response.status, text }
     form = new URLSearchParams()
     for (const [name, value] of fields) {
       if (name === "login") form.set(name, login)
