@@ -4,8 +4,10 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import { ClientAuthorization } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as Person from "../../transport/test/support/person.ts"
 import { response, serve, withHandshake } from "../../transport/test/support/scriptedHttpServer.ts"
 import { until } from "./support/until.ts"
@@ -152,4 +154,14 @@ describe("a supervised client that a person has to authorize", () => {
       yield* statusOf(clients.client("locked"), "Authorizing")
       assert.lengthOf(yield* clients.tools, 1)
     }))
+
+  for (const [name, of] of [["dies", Effect.die(new Error("broken"))], ["never returns", Effect.never]] as const) {
+    it.effect(`has no account, and starts nevertheless, if its authorization ${name}`, () =>
+      Effect.gen(function*() {
+        const target = McpTarget.url("http://127.0.0.1:9/mcp", { authorization: { of: () => of } })
+        const making = yield* Effect.forkChild(McpClient.make(target, options), { startImmediately: true })
+        yield* TestClock.adjust("5 seconds")
+        assert.isUndefined((yield* Fiber.join(making)).account)
+      }))
+  }
 })

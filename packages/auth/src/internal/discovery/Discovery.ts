@@ -1,6 +1,9 @@
 /**
  * Discovery: finds the authorization server of a server, and its metadata (AUT-04 to AUT-10).
  *
+ * The revision of the session is not known at the first challenge. A server without metadata of a protected resource,
+ * which every revision from 2025-06-18 requires, is taken for one of 2025-03-26.
+ *
  * Nothing is sent to a place that a document names before the document has been checked.
  */
 import { Excerpt } from "@effect-mcp/protocol/internal"
@@ -31,8 +34,6 @@ export interface Request {
   readonly server: URL
   /** The challenge of the server with the scheme `Bearer` or `DPoP`, if it has sent one. */
   readonly challenge?: AuthenticationChallenge | undefined
-  /** The revision of the session, if it is known. */
-  readonly revision?: Revision.Revision | undefined
   /** The grant for which the metadata is needed. Default `Code`. */
   readonly use?: Use | undefined
   /** Whether results that are remembered are not used, because the server has changed its metadata. */
@@ -120,14 +121,15 @@ const ofResource = Effect.fnUntraced(function*(
   )
 })
 
+/** The first challenge arrives before the revision of the session is known. */
+const headers = { "mcp-protocol-version": Revision.latest }
+
 const search = Effect.fnUntraced(function*(
   options: Options,
   server: URL,
-  fromChallenge: string | undefined,
-  revision: Revision.Revision
+  fromChallenge: string | undefined
 ): Effect.fn.Return<Found, OAuthError.OAuthError> {
   const { http, legacyIssuer } = options
-  const headers = { "mcp-protocol-version": revision }
   const { found, problem } = yield* ResourceMetadata.find(http, server, fromChallenge, headers)
   if (found !== undefined) return yield* ofResource(options, server, found)
   const metadata = yield* LegacyMetadata.find(http, server, legacyIssuer, problem, headers)
@@ -161,28 +163,19 @@ const useFault = (
 interface Key {
   readonly server: string
   readonly fromChallenge: string | undefined
-  readonly revision: Revision.Revision | undefined
 }
 
-const keyOf = ({ challenge, revision, server }: Request): Key => ({
+const keyOf = ({ challenge, server }: Request): Key => ({
   server: canonicalUri(server),
-  fromChallenge: challenge?.parameters["resource_metadata"],
-  revision
+  fromChallenge: challenge?.parameters["resource_metadata"]
 })
-
-/** Returns whether requests to the authorization server name the resource (AUT-23). */
-const namesResource = (options: Options, { isLegacy }: Found, revision: Revision.Revision | undefined): boolean => {
-  if (options.sendsResource === false) return false
-  return !isLegacy || (revision !== undefined && revision >= "2025-06-18")
-}
 
 /** Creates discovery, with an empty memory. */
 export const make = (options: Options): Effect.Effect<Discovery> =>
   Effect.gen(function*() {
     const timeToLive = options.timeToLive ?? Duration.minutes(10)
     const cache = yield* Cache.makeWith(
-      ({ fromChallenge, revision, server }: Key) =>
-        search(options, new URL(server), fromChallenge, revision ?? Revision.latest),
+      ({ fromChallenge, server }: Key) => search(options, new URL(server), fromChallenge),
       { capacity, timeToLive: (exit) => Exit.isSuccess(exit) ? timeToLive : Duration.zero }
     )
     const lookup = (request: Request): Effect.Effect<Found, OAuthError.OAuthError> => {
@@ -195,7 +188,7 @@ export const make = (options: Options): Effect.Effect<Discovery> =>
         Effect.flatMap(lookup(request), (found) => {
           const fault = useFault(found, request.use ?? "Code", options.assumesPkce === true)
           return fault === undefined
-            ? Effect.succeed({ ...found, sendsResource: namesResource(options, found, request.revision) })
+            ? Effect.succeed({ ...found, sendsResource: options.sendsResource !== false && !found.isLegacy })
             : Effect.fail(MetadataDocument.broken(
               new URL(found.issuer),
               fault,

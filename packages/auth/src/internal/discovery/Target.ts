@@ -10,7 +10,7 @@ export interface Target {
   readonly server: URL
   /** The resource identifier, byte for byte as the metadata has it (AUT-07, AUT-23). */
   readonly resource: string
-  /** Whether requests name the resource. Servers of 2025-03-26 know no such parameter. */
+  /** Whether requests name the resource (AUT-23). Servers of 2025-03-26 know no such parameter. */
   readonly sendsResource: boolean
   /** The issuer, byte for byte (AUT-09). */
   readonly issuer: string

@@ -1,3 +1,4 @@
+import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { challengeOf, issuerMetadata, oauthAt, openIdAt, reasonOf, resourceAt, start } from "../../support/discovery.ts"
@@ -125,14 +126,14 @@ describe("servers of 2025-03-26", () => {
     Effect.gen(function*() {
       const { discovery, resource, server } = yield* start()
       resource.routes.set(oauthAt, issuerMetadata(resource.origin, { code_challenge_methods_supported: null }))
-      const target = yield* discovery.discover({ server, revision: "2025-03-26" })
+      const target = yield* discovery.discover({ server })
       assert.strictEqual(target.issuer, resource.origin)
       assert.strictEqual(target.metadata.authorization_endpoint, `${resource.origin}/auth`)
       assert.strictEqual(target.resource, server.href)
       assert.isFalse(target.sendsResource)
       const [last] = resource.requests.slice(-1)
       assert.strictEqual(last?.path, oauthAt)
-      assert.strictEqual(last?.headers["mcp-protocol-version"], "2025-03-26")
+      assert.strictEqual(last?.headers["mcp-protocol-version"], Revision.latest)
     }))
 
   it.live("[AUT-10] without any metadata, the default endpoints of the origin are used", () =>
@@ -235,9 +236,8 @@ describe("the resource of requests", () => {
         [`HTTP://LOCALHOST:${port}/MCP`]: `${origin}/MCP`
       }
       for (const [url, expected] of Object.entries(uris)) {
-        const target = yield* discovery.discover({ server: new URL(url), revision: "2025-06-18" })
+        const target = yield* discovery.discover({ server: new URL(url) })
         assert.strictEqual(target.resource, expected)
-        assert.isTrue(target.sendsResource)
       }
     }))
 

@@ -1,14 +1,19 @@
 /** The account of a client at the server of a URL, and the authorization of a client that a configuration describes. */
 
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import type * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"
 import * as HiddenSecrets from "@effect-mcp/transport/HiddenSecrets"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 
 type Service = ClientAuthorization.ClientAuthorization["Service"]
 
 /** Returns the URL of the requests of a client: those of a WebSocket begin with an HTTP request. */
 const requested = (url: URL): URL => new URL(url.href.replace(/^ws/, "http"))
+
+/** The time in which an authorization returns that of a server, in milliseconds. */
+const deadline = 5_000
 
 /** Finds the account at a server, with the authorization of the options or, without one, that of the context. */
 export type Find = (provided: Service | undefined) => Effect.Effect<ClientAuthorization.Account | undefined>
@@ -20,11 +25,9 @@ export const at = (url: URL, own: Service | undefined, client?: ClientAuthorizat
 ) => {
   const authorization = own ?? provided
   if (authorization === undefined) return Effect.undefined
-  return Effect.suspend(() => authorization.of(requested(url), client)).pipe(
-    Effect.map(({ account }) => account),
-    // A function of the program. The transport reports what it throws.
-    Effect.catchDefect(() => Effect.undefined)
-  )
+  const found = ForeignCall.within("ClientAuthorization.of", deadline, () => authorization.of(requested(url), client))
+  // A function of the program. The transport reports what it throws, and that it takes too long.
+  return Effect.map(Effect.exit(found), (exit) => Exit.isSuccess(exit) ? exit.value.account : undefined)
 }
 
 /** The authorization of a program that has none, although a configuration describes a client. */
