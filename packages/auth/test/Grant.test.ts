@@ -121,6 +121,26 @@ describe("client credentials", () => {
     }))
 })
 
+it.live("a scope that the issuer does not grant is final, and the words of the issuer are escaped", () =>
+  Effect.gen(function*() {
+    const { identity, server } = yield* started()
+    identity.intercept = answering("/token", () => [400, { error: "invalid_scope", error_description: "no\u001b[2J" }])
+    const oauth = yield* build({
+      grant: Grant.clientCredentials,
+      scopes: ["notes:admin"],
+      identity: { preRegistered: [{ clientId: "nightly", secret: Redacted.make("the secret") }] }
+    })
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const exit = yield* Effect.exit(caller.call(oauth.authorization, server.url))
+      assert.deepInclude(causeOf(exit), { _tag: "TokenRequestFailed", error: "invalid_scope" })
+      const message = String(Exit.findErrorOption(exit))
+      assert.include(message, "invalid_scope")
+      assert.notInclude(message, "\u001b")
+    }
+    assert.lengthOf(identity.to("/token"), 1)
+    assert.strictEqual(identity.to("/token")[0]?.body.get("scope"), "notes:admin notes:read")
+  }))
+
 describe("workload identity", () => {
   const assertion = "assertion-of-the-platform"
   const options: OAuth.Options = {

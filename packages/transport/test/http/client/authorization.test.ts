@@ -1,6 +1,7 @@
 /** The port `ClientAuthorization`, at servers over HTTP. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import {
+  AuthenticationChallenge,
   ClientAuthorization,
   type HttpClientOptions,
   HttpFallbackClient,
@@ -11,6 +12,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
 import * as RequestAuthorization from "../../../src/internal/http/client/RequestAuthorization.ts"
 import { connect, notification, reasonOf, request } from "../../support/httpClientConnection.ts"
@@ -192,6 +194,34 @@ describe("an authorization of Streamable HTTP", () => {
         )
       }))
   }
+})
+
+describe("a challenge that cannot be read", () => {
+  const headers: ReadonlyArray<readonly [string, string, number]> = [
+    ["of 1 MB", `Bearer scope="read", ${"Scheme x=y, ".repeat(80_000)}`, AuthenticationChallenge.bounds.maxChallenges],
+    ["that is broken", "=\"", 0],
+    ["of ten schemes", Array.from({ length: 10 }, (_, index) => `Scheme${index} realm="x"`).join(", "), 10]
+  ]
+  it.effect.each(headers)(
+    "is used as far as it can be, and is logged without its text: one %s",
+    ([name, text, read]) =>
+      Effect.gen(function*() {
+        const logged: Array<string> = []
+        const { authorization, rejections } = counting()
+        const url = new URL("https://notes.example/mcp")
+        const authorizing = yield* RequestAuthorization.of(authorization, url)
+        const sent = authorizing?.begin("POST", url, () => undefined)
+        if (authorizing === undefined || sent === undefined) return
+        const logger = Logger.make(({ message }) => void logged.push(JSON.stringify(message)))
+        for (let time = 0; time < 3; time++) {
+          yield* Effect.provide(authorizing.rejected(sent, { status: 401, header: () => text }), Logger.layer([logger]))
+        }
+        assert.deepStrictEqual(rejections.map(({ challenges }) => challenges.length), [read, read, read])
+        assert.lengthOf(logged, name === "of ten schemes" ? 0 : 1)
+        assert.notInclude(logged.join(""), "Scheme")
+        assert.include(logged[0] ?? url.origin, url.origin)
+      })
+  )
 })
 
 describe("a function of an authorization that never completes", () => {

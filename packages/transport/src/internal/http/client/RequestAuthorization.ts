@@ -1,11 +1,13 @@
 /** The authorization of single requests at one server. */
 import { ForeignCall } from "@effect-mcp/session/internal"
 import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as AuthenticationChallenge from "../../../AuthenticationChallenge.ts"
 import type { ClientAuthorization, OutgoingRequest, ServerAuthorization } from "../../../ClientAuthorization.ts"
 import type { HeaderValues } from "../../../HttpClientOptions.ts"
+import { LimitedLog } from "../../shared/LimitedLog.ts"
 import * as ServerAddress from "../../shared/ServerAddress.ts"
 import type { HttpResponse } from "./HttpCall.ts"
 import { none, plainHeaders } from "./ProgramHeaders.ts"
@@ -53,11 +55,13 @@ export const operationOf = (json: string): string | undefined => {
 /** The authorization of the requests of one connection. */
 export class RequestAuthorization {
   readonly #server: ServerAuthorization
+  readonly #log: LimitedLog
   #values = none
   #plain: Readonly<Record<string, string>> = {}
 
-  constructor(server: ServerAuthorization) {
+  constructor(server: ServerAuthorization, clock: Clock.Clock) {
     this.#server = server
+    this.#log = new LimitedLog(clock)
   }
 
   /** Creates the state of a request that is to be sent to this URL. */
@@ -99,18 +103,32 @@ export class RequestAuthorization {
   ): Effect.Effect<boolean, TransportError.TransportError> {
     const { method, operation, repetitions, url, values } = sent
     if (repetitions >= maxRepetitions) return Effect.succeed(false)
+    const text = header("www-authenticate") ?? ""
+    const challenges = AuthenticationChallenge.parse(text)
+    const isUnread = text.length > AuthenticationChallenge.bounds.maxCharacters ||
+      (text !== "" && challenges[0] === undefined)
+    const noted = isUnread
+      // Without its text, which may be hostile.
+      ? this.#log.warn(
+        `${
+          ServerAddress.shown(url)
+        } has sent a WWW-Authenticate header that is too long or has no challenge; what can ` +
+          "be read of it is used",
+        { characters: text.length, challenges: challenges.length }
+      )
+      : Effect.void
     const handled = within("rejected", url, () =>
       this.#server.rejected({
         method,
         url,
         status: status === 401 ? 401 : 403,
-        challenges: AuthenticationChallenge.parse(header("www-authenticate") ?? ""),
+        challenges,
         sentWith: values,
         operation: operation(),
         repetitions,
         header
       }))
-    return Effect.map(handled, (verdict) => {
+    return Effect.map(Effect.andThen(noted, handled), (verdict) => {
       sent.repetitions++
       return verdict === "Again"
     })
@@ -138,7 +156,8 @@ export const of = (
 ): Effect.Effect<RequestAuthorization | undefined, TransportError.TransportError> =>
   authorization === undefined
     ? Effect.undefined
-    : Effect.map(
+    : Effect.zipWith(
       within("of", server, () => authorization.of(new URL(server))),
-      (server) => new RequestAuthorization(server)
+      Clock.Clock,
+      (server, clock) => new RequestAuthorization(server, clock)
     )
