@@ -77,7 +77,10 @@ export const make = (store: Store, options: Options): Store => {
       }
     )
   return {
-    ...store,
+    keys: store.keys,
+    remove: (key, expected) => store.remove(key, expected),
+    acquire: (key, owner, millis) => store.acquire(key, owner, millis),
+    release: (key, owner) => store.release(key, owner),
     read: (key) =>
       Effect.flatMap(
         store.read(key),

@@ -117,7 +117,10 @@ export class TokenStore extends Context.Service<TokenStore, {
   ) => Effect.Effect<string, TokenStoreError>
   /** Removes the entry if its version is the expected one. An entry that does not exist is removed. */
   readonly remove: (key: Key, expected: string) => Effect.Effect<void, TokenStoreError>
-  /** Returns the keys of all entries. */
+  /**
+   * Returns the keys of all entries. An entry that is damaged, or of a newer version, may be left out: `read` reports
+   * it, and a failure here would keep the program from all other entries.
+   */
   readonly keys: Effect.Effect<ReadonlyArray<Key>, TokenStoreError>
   /**
    * Gives the lease of a key to an owner for some time, if no other owner has it. Returns whether the owner has it now.

@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
+import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import * as Lease from "./internal/keys/Lease.ts"
 import * as EntryRecord from "./internal/store/EntryRecord.ts"
@@ -98,8 +99,14 @@ export const make: Effect.Effect<TokenStore["Service"], never, KeyValueStore.Key
         })),
       keys: Effect.gen(function*() {
         const names = (yield* contained("keys", values.keys)).filter((name) => /^mcp-token-[\da-f]{64}$/.test(name))
-        const records = yield* Effect.forEach(names, (name) => recordOf("keys", name))
-        return records.flatMap((record) => record === undefined ? [] : [record.key])
+        const records = yield* Effect.forEach(names, (name) => Effect.result(recordOf("keys", name)))
+        const keys: Array<Key> = []
+        for (const record of records) {
+          if (Result.isSuccess(record)) { if (record.success !== undefined) keys.push(record.success.key) }
+          // One that cannot be read has no key.
+          else if (record.failure.reason._tag === "Unavailable") return yield* Effect.fail(record.failure)
+        }
+        return keys
       }),
       acquire: (key, owner, millis) =>
         changing(Effect.gen(function*() {

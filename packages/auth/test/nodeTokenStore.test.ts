@@ -139,6 +139,19 @@ describe("token files", () => {
       }
     }))
 
+  it.live("an entry that cannot be read does not keep the program from the others", () =>
+    Effect.gen(function*() {
+      const { directory, store } = yield* written
+      const damaged = entryFile(directory)
+      const other: TokenStore.Key = { ...key, resource: "https://other.example/mcp" }
+      yield* store.write(other, Redacted.make("other"), undefined)
+      fs.writeFileSync(damaged, "{}")
+      assert.deepStrictEqual(yield* store.keys, [other])
+      const entry = yield* store.read(other)
+      assert.strictEqual(entry && Redacted.value(entry.text), "other")
+      assert.strictEqual(yield* tagOf(store.read(key)), "Corrupt")
+    }))
+
   it.live("an entry of another key of encryption is Corrupt, unless the key is a previous one", () =>
     Effect.gen(function*() {
       const { directory } = yield* written
@@ -187,7 +200,7 @@ describe("token files", () => {
         if (change[0] !== "\"format\":1") continue
         assert.strictEqual(yield* tagOf(store.write(key, Redacted.make("new"), version)), "Newer")
         assert.strictEqual(yield* tagOf(store.remove(key, version)), "Newer")
-        assert.strictEqual(yield* tagOf(store.keys), "Newer")
+        assert.deepStrictEqual(yield* store.keys, [])
         assert.strictEqual(fs.readFileSync(entryFile(directory), "utf8"), text)
       }
     }))

@@ -1,5 +1,5 @@
 /** The limits of a `KeyValueStore` among processes, and values that cannot be read. */
-import { EncryptedTokenStore, type TokenStore } from "@effect-mcp/auth"
+import { EncryptedTokenStore, TokenStore } from "@effect-mcp/auth"
 import * as TokenStoreKeyValue from "@effect-mcp/auth/TokenStoreKeyValue"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -91,13 +91,53 @@ describe("a token store over a KeyValueStore", () => {
         yield* values.set(name, damage)
         const operations: ReadonlyArray<Effect.Effect<unknown, TokenStore.TokenStoreError>> = [
           store.read(key),
-          store.keys,
           store.write(key, Redacted.make("new"), version),
           store.write(key, Redacted.make("new"), undefined),
           store.remove(key, version)
         ]
         for (const operation of operations) assert.strictEqual(yield* tagOf(operation), tag, damage)
         assert.strictEqual(yield* values.get(name), damage)
+        // It does not keep the program from other values.
+        const other = { ...key, account: "bob" }
+        const written = yield* store.write(other, Redacted.make("{}"), undefined)
+        assert.deepStrictEqual(yield* store.keys, [other])
+        yield* store.remove(other, written)
       }
+    }))
+
+  it.live("with encryption, it may be a store whose operations are methods of a class", () =>
+    Effect.gen(function*() {
+      class Methods {
+        readonly memory: TokenStore.TokenStore["Service"]
+        constructor(memory: TokenStore.TokenStore["Service"]) {
+          this.memory = memory
+        }
+        get keys() {
+          return this.memory.keys
+        }
+        read(key: TokenStore.Key) {
+          return this.memory.read(key)
+        }
+        write(...parameters: Parameters<TokenStore.TokenStore["Service"]["write"]>) {
+          return this.memory.write(...parameters)
+        }
+        remove(key: TokenStore.Key, expected: string) {
+          return this.memory.remove(key, expected)
+        }
+        acquire(...parameters: Parameters<TokenStore.TokenStore["Service"]["acquire"]>) {
+          return this.memory.acquire(...parameters)
+        }
+        release(key: TokenStore.Key, owner: string) {
+          return this.memory.release(key, owner)
+        }
+      }
+      const memory = yield* TokenStore.makeMemory()
+      const store = EncryptedTokenStore.make(new Methods(memory), encryption)
+      const version = yield* store.write(key, Redacted.make("{}"), undefined)
+      assert.isTrue(yield* store.acquire(key, "one", 1_000))
+      assert.deepStrictEqual(yield* store.keys, [key])
+      yield* store.remove(key, version)
+      yield* store.release(key, "one")
+      assert.isTrue(yield* memory.acquire(key, "two", 1_000))
     }))
 })

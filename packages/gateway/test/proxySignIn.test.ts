@@ -13,7 +13,7 @@ import { tool } from "./support/proxies.ts"
 const page = "https://login.example/authorize?client_id=proxy&state=of-the-operator"
 const code = "WDJB-MJHT"
 
-/** An authorization for which nobody acts. */
+/** An authorization that waits for a person for ever. */
 const authorization: ClientAuthorization.ClientAuthorization["Service"] = {
   of: () =>
     Effect.succeed({

@@ -31,6 +31,18 @@ const attempt = <A>(operation: Operation, run: () => Promise<A>): Effect.Effect<
     catch: (cause) => cause instanceof TokenStoreError ? cause : failure(operation, { _tag: "Unavailable", cause })
   })
 
+/** Returns a record; `undefined` for one that is damaged, or of a newer version. */
+const readable = async (
+  record: Promise<EntryRecord.EntryRecord | undefined>
+): Promise<EntryRecord.EntryRecord | undefined> => {
+  try {
+    return await record
+  } catch (error) {
+    if (error instanceof TokenStoreError) return undefined
+    throw error
+  }
+}
+
 /** Returns the permissions in the notation of `chmod`. */
 const octal = (mode: number): string => (mode & 0o777).toString(8)
 
@@ -168,7 +180,7 @@ export const make = (directory: string): Store => {
       const keys: Array<Key> = []
       for (const name of await fs.readdir(directory)) {
         if (!/^[\da-f]{64}$/.test(name)) continue
-        const record = await recordIn("keys", path.join(directory, name))
+        const record = await readable(recordIn("keys", path.join(directory, name)))
         if (record?.text !== undefined) keys.push(record.key)
       }
       return keys
