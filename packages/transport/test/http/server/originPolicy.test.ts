@@ -1,6 +1,13 @@
+import { Revision } from "@effect-mcp/protocol"
+import { ClientSession } from "@effect-mcp/session"
+import { StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
+import * as Layer from "effect/Layer"
 import { connect, exchange, initialize, type RequestOptions } from "../../support/httpClient.ts"
+import { profile } from "../../support/httpClientConnection.ts"
 import { serve, type Settings, text, tools } from "../../support/server.ts"
 
 const handlers = tools({ now: Effect.succeed(text("now")) })
@@ -134,6 +141,7 @@ describe.concurrent("the policy on Host and Origin", () => {
         "last-event-id"
       ])
       const client = yield* connect(server, { headers })
+      const always = new Set(namesIn(preflight.headers["access-control-allow-headers"]))
       const withParameters = (names: ReadonlyArray<string>) =>
         Effect.map(
           exchange(server, {
@@ -144,10 +152,7 @@ describe.concurrent("the policy on Host and Origin", () => {
               "access-control-request-headers": names.join(",")
             }
           }),
-          (answer) =>
-            namesIn(answer.headers["access-control-allow-headers"]).filter((name) =>
-              !name.startsWith("mcp-") || name.startsWith("mcp-param-")
-            ).slice(5)
+          (answer) => namesIn(answer.headers["access-control-allow-headers"]).filter((name) => !always.has(name))
         )
       // Tools name the headers of their arguments.
       const asked = ["content-type", "Mcp-Param-Region", "mcp-param-limit", "x-other", "mcp-param-", "mcp-param-a b"]
@@ -166,5 +171,47 @@ describe.concurrent("the policy on Host and Origin", () => {
       }
       // A client that is not a page receives no CORS headers.
       assert.isUndefined((yield* (yield* connect(server)).ping()).headers["access-control-allow-origin"])
+    }))
+
+  it.live("a page may send whatever header our client sends, and the context of a trace only if the program lets it", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(handlers, { http: { allowedOrigins: ["https://app.example"] } })
+      const preflight = yield* exchange(server, {
+        method: "OPTIONS",
+        headers: {
+          origin: "https://app.example",
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "b3,traceparent"
+        }
+      })
+      const allowed = (preflight.headers["access-control-allow-headers"] ?? "").split(", ")
+      const url = `http://127.0.0.1:${server.port}/mcp`
+      const sentBy = Effect.fnUntraced(function*(revision: Revision.Revision, propagates: boolean) {
+        const sent = new Set<string>()
+        // Records the headers that the client gives to `fetch`, before a browser adds its own.
+        const recording = Layer.succeed(FetchHttpClient.Fetch, (input, init) => {
+          for (const [name] of new Headers(init?.headers)) sent.add(name)
+          return fetch(input, init)
+        })
+        const client = ClientSession.layer({ info: profile.info, revisions: [revision] }).pipe(
+          Layer.provide(StreamableHttpClient.layerFetch({ url })),
+          Layer.provide([recording, Layer.succeed(HttpClient.TracerPropagationEnabled, propagates)])
+        )
+        yield* Effect.scoped(
+          Effect.flatMap(
+            Layer.build(client),
+            (context) =>
+              Effect.andThen(Context.get(context, ClientSession.ClientSession).callTool("now"), Effect.sleep(50))
+          )
+        )
+        return [...sent]
+      })
+      for (const revision of [Revision.latest, Revision.latestLegacy]) {
+        const sent = yield* sentBy(revision, true)
+        assert.includeMembers(sent, ["b3", "content-type", "mcp-protocol-version", "traceparent"])
+        // A browser ignores this one, and sends its own.
+        assert.deepStrictEqual(sent.filter((name) => !allowed.includes(name)), ["accept-encoding"])
+        assert.notIncludeMembers(yield* sentBy(revision, false), ["b3", "traceparent"])
+      }
     }))
 })

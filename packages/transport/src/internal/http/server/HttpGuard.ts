@@ -86,9 +86,24 @@ export interface HttpGuard {
   readonly scopes: ScopeRefusal.ScopeRefusal
 }
 
-/** The headers that a page of an allowed origin may always send. */
-const allowedHeaders =
-  "accept, authorization, content-type, dpop, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"
+/**
+ * The headers that a page of an allowed origin may always send: all that a client of this library sends. The HTTP client
+ * of Effect adds `b3` and `traceparent` to each request. Without them here, the browser would send none.
+ */
+const allowedHeaders = [
+  "accept",
+  "authorization",
+  "b3",
+  "content-type",
+  "dpop",
+  "last-event-id",
+  "mcp-method",
+  "mcp-name",
+  "mcp-protocol-version",
+  "mcp-session-id",
+  "traceparent",
+  "tracestate"
+]
 
 /** The bounds of the headers of arguments in one preflight request: their number, and the characters of a name. */
 const maxParameterHeaders = 64
@@ -109,7 +124,7 @@ const parameterHeadersIn = (requested: string | undefined): ReadonlyArray<string
 /** Returns the headers of the response to a preflight request. */
 const preflightHeaders = ({ headers }: HttpServerRequest): HttpResponses.Headers => ({
   "access-control-allow-headers": [
-    allowedHeaders,
+    ...allowedHeaders,
     ...parameterHeadersIn(headers["access-control-request-headers"])
   ].join(", "),
   "access-control-max-age": "86400"
