@@ -1,4 +1,4 @@
-/** The dialer over `ws`. It sends headers, and controls the TCP socket. */
+/** The dialer over `ws`. It sends headers, and controls the TCP socket, if the runtime shows it. */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import { WebSocket } from "@effect/platform-node/NodeWS"
 import * as Effect from "effect/Effect"
@@ -8,6 +8,7 @@ import type { IncomingMessage } from "node:http"
 import type * as Net from "node:net"
 import type { HttpResponse } from "../../http/client/HttpCall.ts"
 import * as SocketShutdown from "../../shared/SocketShutdown.ts"
+import * as BrowserBackpressure from "../BrowserBackpressure.ts"
 import * as TcpBackpressure from "../TcpBackpressure.ts"
 import { subprotocol } from "../WebSocketSettings.ts"
 import type { Dial } from "./WebSocketDialer.ts"
@@ -56,7 +57,7 @@ export const make = (options: Options): Dial => (headers) =>
   Effect.gen(function*() {
     const { closeMillis, connectMillis, maxPayloadBytes, target, url } = options
     let rejection: HttpResponse | undefined
-    let opened: { readonly webSocket: WebSocket; readonly tcp: Net.Socket } | undefined
+    let opened: { readonly webSocket: WebSocket; readonly tcp: Net.Socket | null } | undefined
 
     const begin = (): WebSocket => {
       const webSocket = new WebSocket(url, [subprotocol], {
@@ -68,9 +69,11 @@ export const make = (options: Options): Dial => (headers) =>
       // process.
       webSocket.on("error", () => {})
       webSocket.once("upgrade", (response) => {
+        // Bun does not show the socket of a WebSocket.
+        const tcp: Net.Socket | null = response.socket
         // Both close frames were sent by then, or the server has ended its side. `ws` alone would wait for 30 seconds.
-        SocketShutdown.destroyAfter(response.socket, closeMillis)
-        opened = { webSocket, tcp: response.socket }
+        if (tcp !== null) SocketShutdown.destroyAfter(tcp, closeMillis)
+        opened = { webSocket, tcp }
       })
       webSocket.once("unexpected-response", (_request, response) =>
         readError(url, response, (read) => {
@@ -101,7 +104,11 @@ export const make = (options: Options): Dial => (headers) =>
           return Effect.fail(TransportError.make({ _tag: "ConnectFailed", target, cause }))
         }
         const { tcp, webSocket } = opened
-        return Effect.succeed(TcpBackpressure.make(tcp, () => webSocket.ping()))
+        return Effect.succeed(
+          tcp === null
+            ? { ...BrowserBackpressure.make(webSocket), destroy: () => webSocket.terminate() }
+            : TcpBackpressure.make(tcp, () => webSocket.ping())
+        )
       })
     }
   })
