@@ -173,7 +173,7 @@ describe.concurrent("the policy on Host and Origin", () => {
       assert.isUndefined((yield* (yield* connect(server)).ping()).headers["access-control-allow-origin"])
     }))
 
-  it.live("a page may send whatever header our client sends, and the context of a trace only if the program lets it", () =>
+  it.live("a page may send each header that our client sends, and sends no trace if the program says so", () =>
     Effect.gen(function*() {
       const server = yield* serve(handlers, { http: { allowedOrigins: ["https://app.example"] } })
       const preflight = yield* exchange(server, {

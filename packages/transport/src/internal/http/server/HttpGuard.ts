@@ -87,8 +87,8 @@ export interface HttpGuard {
 }
 
 /**
- * The headers that a page of an allowed origin may always send: all that a client of this library sends. The HTTP client
- * of Effect adds `b3` and `traceparent` to each request. Without them here, the browser would send none.
+ * The headers that a page of an allowed origin may always send: all that a client of this library sends. The HTTP
+ * client of Effect adds `b3` and `traceparent` to each request. Without them here, the browser would send none.
  */
 const allowedHeaders = [
   "accept",
