@@ -154,6 +154,11 @@ describe("the code of a device (RFC 8628)", () => {
       const silent = yield* play({ expires_in: 12 }, [])
       assert.strictEqual(reasonOf(silent.exit)?._tag, "UserAgentFailed")
       assert.deepStrictEqual(silent.polls, [5, 10])
+      for (const interval of [1e7, 1e308]) {
+        const { exit, polls } = yield* play({ expires_in: 12, interval }, [])
+        assert.strictEqual(reasonOf(exit)?._tag, "UserAgentFailed")
+        assert.deepStrictEqual(polls, [])
+      }
     }))
 
   it.effect("a person who refuses, and any other error, ends the polls", () =>

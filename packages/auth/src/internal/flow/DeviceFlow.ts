@@ -146,7 +146,9 @@ export const run = Effect.fnUntraced(function*(
   })
   let pause = { interval, extra: 0 }
   while (true) {
-    yield* Effect.sleep(pause.interval + pause.extra)
+    // An interval beyond the lifetime of the code would keep the sign-in, and all requests that need it, waiting.
+    const left = expiresAt - (yield* Clock.currentTimeMillis)
+    yield* Effect.sleep(Math.max(0, Math.min(pause.interval + pause.extra, left)))
     if ((yield* Clock.currentTimeMillis) >= expiresAt) return yield* expired
     const polled = yield* Effect.result(poll)
     if (polled._tag === "Success") return polled.success
