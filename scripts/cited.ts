@@ -1,11 +1,12 @@
 /**
  * Checks that the tests and files that pages name exist.
  *
- * `node scripts/cited.ts` looks for each `….test.ts` that a page names, and for the file and the heading of each
- * relative link. It prints those that do not exist as `file:line message`, and fails if there are any.
+ * `node scripts/cited.ts` looks for each `….test.ts` that a page names, and for the file and the heading of each link
+ * into the repository. It prints those that do not exist as `file:line message`, and fails if there are any.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { pageOfFile } from "./addresses.ts"
 import { files, read, root } from "./workspace.ts"
 
 const tests = files("packages/*/test/**/*.test.ts")
@@ -28,9 +29,11 @@ const missingTests = (line: string): ReadonlyArray<string> =>
     .map((name) => `${name} is no test`)
 
 const missingTargets = (page: string, line: string): ReadonlyArray<string> =>
-  Array.from(line.matchAll(/\]\((?![a-z]+:)([^)\s]+)\)/g), ([, link = ""]) => link).flatMap((link) => {
-    const [target = "", anchor] = link.split("#")
-    const file = target === "" ? page : path.posix.join(path.posix.dirname(page), target)
+  Array.from(line.matchAll(/\]\(([^)\s]+)\)/g), ([, link = ""]) => link).flatMap((link) => {
+    const isOwn = link.startsWith(pageOfFile)
+    if (!isOwn && /^[a-z]+:/.test(link)) return []
+    const [target = "", anchor] = (isOwn ? link.slice(pageOfFile.length) : link).split("#")
+    const file = isOwn ? target : target === "" ? page : path.posix.join(path.posix.dirname(page), target)
     const found = fs.statSync(path.join(root, file), { throwIfNoEntry: false })
     if (found === undefined) return [`${link} leads to no file`]
     if (anchor === undefined) return []

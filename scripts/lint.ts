@@ -15,6 +15,7 @@ const checks = [
   "dprint check",
   "node scripts/arrows.ts",
   "node scripts/entries.ts",
+  "node scripts/manifests.ts",
   "node scripts/side-effects.ts",
   "node scripts/diagrams.ts --check",
   "node scripts/cited.ts"

@@ -1,0 +1,82 @@
+/**
+ * Checks what a registry shows of each public package: the fields of its manifest, and the links of its README.
+ *
+ * The fields are made of `addresses.ts`, the README is one whose links lead somewhere from a registry as well, and the
+ * keywords contain those of the project. `node scripts/manifests.ts` prints each difference as `file message`, and
+ * fails if there is any. `--update` first writes the fields, and makes relative links absolute.
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { parseArgs } from "node:util"
+import * as addresses from "./addresses.ts"
+import { orExit } from "./commandLine.ts"
+import { type Package, publicPackages, read, root } from "./workspace.ts"
+
+const { values: { update } } = orExit(() => parseArgs({ options: { update: { type: "boolean" } } }))
+
+/** The keywords of every package. */
+const keywords = ["effect", "mcp", "model-context-protocol"]
+
+/** Returns the fields that all packages have, apart from their folder. */
+const fieldsOf = ({ folder }: Package): Readonly<Record<string, unknown>> => ({
+  author: addresses.author,
+  homepage: `${addresses.pageOfFile}packages/${folder}#readme`,
+  bugs: addresses.issues,
+  repository: { type: "git", url: `git+${addresses.repository}.git`, directory: `packages/${folder}` }
+})
+
+const readmeOf = ({ folder }: Package): string => `packages/${folder}/README.md`
+
+/** A link to a file of the repository. */
+const relativeLink = /\]\((?![a-z]+:|#)([^)\s]+)\)/g
+
+/** Returns a README whose links to files are absolute. */
+const withAbsoluteLinks = (one: Package): string =>
+  read(readmeOf(one)).replaceAll(relativeLink, (_, link: string) => {
+    const [target = "", ...anchor] = link.split("#")
+    const file = path.posix.join(`packages/${one.folder}`, target)
+    return `](${[`${addresses.pageOfFile}${file}`, ...anchor].join("#")})`
+  })
+
+/** Returns the manifest with the fields, after the license. */
+const withFields = (one: Package): string => {
+  const manifest: Readonly<Record<string, unknown>> = JSON.parse(read(one.manifestFile))
+  const fields = fieldsOf(one)
+  const rest = Object.entries(manifest).filter(([name]) => !(name in fields))
+  const before = rest.findIndex(([name]) => name === "license") + 1
+  return `${
+    JSON.stringify(
+      Object.fromEntries([...rest.slice(0, before), ...Object.entries(fields), ...rest.slice(before)]),
+      null,
+      2
+    )
+  }\n`
+}
+
+const problemsOf = (one: Package): ReadonlyArray<string> => {
+  const manifest: Readonly<Record<string, unknown>> = JSON.parse(read(one.manifestFile))
+  const given = manifest["keywords"]
+  const missing = keywords.filter((keyword) => !Array.isArray(given) || !given.includes(keyword))
+  const fix = "run node scripts/manifests.ts --update"
+  return [
+    ...Object.entries(fieldsOf(one))
+      .filter(([name, value]) => JSON.stringify(manifest[name]) !== JSON.stringify(value))
+      .map(([name, value]) => `${one.manifestFile} "${name}" is not ${JSON.stringify(value)}; ${fix}`),
+    ...missing.map((keyword) => `${one.manifestFile} lacks the keyword "${keyword}"`),
+    ...Array.from(
+      read(readmeOf(one)).matchAll(relativeLink),
+      ([, link = ""]) => `${readmeOf(one)} has the link ${link}, which leads nowhere from a registry; ${fix}`
+    )
+  ]
+}
+
+if (update === true) {
+  for (const one of publicPackages) {
+    fs.writeFileSync(path.join(root, one.manifestFile), withFields(one))
+    fs.writeFileSync(path.join(root, readmeOf(one)), withAbsoluteLinks(one))
+  }
+}
+const problems = publicPackages.flatMap(problemsOf)
+for (const problem of problems) console.log(problem)
+if (problems.length > 0) process.exitCode = 1
+else console.log(`the manifests and READMEs of ${publicPackages.length} packages are ready for a registry`)
