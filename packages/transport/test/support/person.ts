@@ -29,7 +29,16 @@ export const make = (as: (wait: Wait) => Wait = (wait) => wait) => {
   const responses: Array<string> = []
   let values: HttpClientOptions.HeaderValues = {}
   let acted = Deferred.makeUnsafe<void, TransportError.TransportError>()
+  const moved = Deferred.makeUnsafe<TransportError.AuthorizationRequired>()
   let since = 1
+  const required = (target: string, url: string): TransportError.AuthorizationRequired => ({
+    _tag: "AuthorizationRequired",
+    target,
+    url,
+    since,
+    authorized: as(Deferred.await(acted)),
+    changed: Deferred.await(moved)
+  })
   const authorization: ClientAuthorization.ClientAuthorization["Service"] = {
     of: (server) =>
       Effect.sync(() => {
@@ -41,13 +50,7 @@ export const make = (as: (wait: Wait) => Wait = (wait) => wait) => {
             Effect.suspend(() => {
               rejections.push(request)
               if (request.sentWith !== values) return Effect.succeed("Again" as const)
-              return TransportError.make({
-                _tag: "AuthorizationRequired",
-                target: request.url.href,
-                url: page,
-                since,
-                authorized: as(Deferred.await(acted))
-              })
+              return TransportError.make(required(request.url.href, page))
             })
         }
       })
@@ -64,6 +67,8 @@ export const make = (as: (wait: Wait) => Wait = (wait) => wait) => {
       acted = Deferred.makeUnsafe()
       since++
     },
+    /** The authorization has another page from now on. */
+    move: (url: string) => Deferred.doneUnsafe(moved, Effect.succeed(required("the server", url))),
     /** The person refuses. */
     refuse: () =>
       Deferred.doneUnsafe(

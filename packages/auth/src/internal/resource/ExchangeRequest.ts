@@ -7,7 +7,7 @@ import * as OAuthError from "../../OAuthError.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
 import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
 import * as TokenEndpoint from "../flow/TokenEndpoint.ts"
-import * as KeySetSource from "./KeySetSource.ts"
+import * as IssuerEndpoint from "./IssuerEndpoint.ts"
 import * as Scopes from "./Scopes.ts"
 import * as ServerCredential from "./ServerCredential.ts"
 
@@ -64,24 +64,20 @@ const parametersOf = (subject: Redacted.Redacted<string>, { audience, resource, 
 /** Makes the function that exchanges a token. */
 export const make = (exchanger: Exchanger, http: OAuthHttp, clock: Clock.Clock) => {
   const { client, issuer } = exchanger
-  let endpoint = exchanger.tokenEndpoint
-
-  const endpointOf = Effect.fnUntraced(function*() {
-    const { metadata, url } = yield* KeySetSource.metadataOf(http, issuer)
-    if (metadata.token_endpoint !== undefined) return metadata.token_endpoint
-    return yield* Effect.fail(OAuthError.make({
-      _tag: "DiscoveryFailed",
-      url: url.href,
-      rule: "it has no token_endpoint",
-      remedy: "set tokenEndpoint of TokenExchange"
-    }))
+  const endpointOf = IssuerEndpoint.make({
+    http,
+    clock,
+    issuer,
+    given: exchanger.tokenEndpoint,
+    member: "token_endpoint",
+    option: "tokenEndpoint of TokenExchange"
   })
 
   return Effect.fnUntraced(function*(
     subject: Redacted.Redacted<string>,
     target: ExchangeTarget
   ): Effect.fn.Return<GrantedToken, OAuthError.OAuthError> {
-    endpoint ??= yield* endpointOf()
+    const endpoint = yield* endpointOf
     const server = { issuer, token_endpoint: endpoint }
     const registered = { client_id: client.clientId }
     const { access_token, expires_in, issued_token_type, scope, token_type } = yield* OAuthLibrary.call(

@@ -10,8 +10,8 @@ import type { TokenRejected, VerifiedToken, Verify } from "../../VerifiedToken.t
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
 import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
 import * as ClaimedToken from "./ClaimedToken.ts"
+import * as IssuerEndpoint from "./IssuerEndpoint.ts"
 import * as JsonObject from "./JsonObject.ts"
-import * as KeySetSource from "./KeySetSource.ts"
 import * as ServerCredential from "./ServerCredential.ts"
 
 /** The rules for the introspected tokens of one issuer. */
@@ -58,24 +58,19 @@ const unavailable = (cause: unknown): Unavailable => {
 
 /** Makes the verification. */
 export const make = (rules: Rules, http: OAuthHttp, clock: Clock.Clock): Verify => {
-  let endpoint = rules.url
   let questions = 0
-
-  const endpointOf = Effect.fnUntraced(function*() {
-    const { metadata, url } = yield* KeySetSource.metadataOf(http, rules.issuer)
-    const found = metadata.introspection_endpoint
-    if (found !== undefined && URL.canParse(found)) return found
-    return yield* Effect.fail(OAuthError.make({
-      _tag: "DiscoveryFailed",
-      url: url.href,
-      rule: "it has no introspection_endpoint",
-      remedy: "set url of TokenVerifier.introspection"
-    }))
+  const endpointOf = IssuerEndpoint.make({
+    http,
+    clock,
+    issuer: rules.issuer,
+    given: rules.url,
+    member: "introspection_endpoint",
+    option: "url of TokenVerifier.introspection"
   })
 
   const ask = Effect.fnUntraced(
     function*(token: string): Effect.fn.Return<IntrospectionResponse, OAuthError.OAuthError> {
-      endpoint ??= yield* endpointOf()
+      const endpoint = yield* endpointOf
       const server = { issuer: rules.issuer, introspection_endpoint: endpoint }
       const client = { client_id: rules.client.clientId }
       return yield* OAuthLibrary.call(

@@ -104,7 +104,8 @@ export class AuthorizationWait {
 
   /**
    * Waits while a person has to act, within the deadline of the call, and sends the request again: a server that
-   * rejects the authorization of a request has not carried it out. At the deadline the call fails with the reason.
+   * rejects the authorization of a request has not carried it out. At the deadline the call fails with the state of the
+   * authorization at that time.
    */
   readonly layer: AttemptLayer = (send) => (call) => this.#attempt(send, call, 0)
 
@@ -113,7 +114,7 @@ export class AuthorizationWait {
       const required = requiredBy(error)
       if (required === undefined || waits >= maxWaits) return Effect.fail(error)
       return Effect.andThen(
-        this.#authorized(call, required, error),
+        this.#authorized(call, required),
         // Its first attempt has left the queue of those that wait for the peer.
         Effect.suspend(() => this.#attempt(send, { ...call, isHeld: false }, waits + 1))
       )
@@ -130,14 +131,17 @@ export class AuthorizationWait {
 
   #authorized(
     { deadline, row: { name } }: Call<unknown>,
-    required: Required,
-    error: RequestError.RequestError
+    required: Required
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const waiting = Effect.mapError(
-        authorized(required, (state) => Effect.sync(() => this.#report(state))),
-        (error) => RequestError.make(name, { _tag: "SendFailed", error })
-      )
+      const failed = (error: TransportError.TransportError) => RequestError.make(name, { _tag: "SendFailed", error })
+      let latest = required
+      const report = (state: Required) =>
+        Effect.sync(() => {
+          latest = state
+          this.#report(state)
+        })
+      const waiting = Effect.mapError(authorized(required, report), failed)
       const closed = Effect.flatMap(
         Deferred.await(this.#ended),
         (reason) => Effect.fail(RequestError.make(name, { _tag: "Closed", reason, isSent: false }))
@@ -146,7 +150,7 @@ export class AuthorizationWait {
       if (deadline.at === Number.POSITIVE_INFINITY) return open
       return Effect.timeoutOrElse(open, {
         duration: Duration.millis(Math.max(deadline.at - this.#runtime.timer.now(), 0)),
-        orElse: () => Effect.fail(error)
+        orElse: () => Effect.fail(failed(TransportError.make(latest)))
       })
     })
   }

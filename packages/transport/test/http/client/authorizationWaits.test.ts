@@ -243,6 +243,16 @@ describe("a call of a session whose token is no longer valid", () => {
       }))
   }
 
+  it.live("fails at its deadline with the page that the authorization has then", () =>
+    Effect.gen(function*() {
+      const person = Person.make()
+      const { client, isWaiting } = yield* session(person)
+      const calling = yield* forkNow(Effect.flip(client.callTool("write", {}, { timeout: 400 })))
+      yield* until(isWaiting)
+      person.move("https://login.example/next")
+      assert.include((yield* Fiber.join(calling)).message, "visit https://login.example/next")
+    }))
+
   it.live("[law 1] ends with its session", () =>
     Effect.gen(function*() {
       const person = Person.make()
