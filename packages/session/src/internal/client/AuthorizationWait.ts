@@ -1,19 +1,17 @@
 /** The wait for a person who has to authorize the client. */
 
 import type { CloseReason } from "@effect-mcp/protocol"
-import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import type { HandshakeError } from "../../HandshakeError.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import * as TransportError from "../../TransportError.ts"
-import * as ForeignCall from "../engine/ForeignCall.ts"
 import type { AttemptLayer } from "../engine/Layers.ts"
 import type { Call, Send } from "../engine/RequestSender.ts"
+import * as ContainedAuthorization from "./ContainedAuthorization.ts"
 
 /** The reason of an error that a person has to act. */
 export type Required = TransportError.AuthorizationRequired
@@ -50,34 +48,15 @@ export const eventOf = ({ code, isQueued, since, url }: Required): SessionEvent 
   ...isQueued === true ? { isQueued } : undefined
 })
 
-/**
- * Runs an effect of the authorization, which the program may supply. An interruption does not wait for it, and it fails
- * if the effect dies.
- */
-const contained = <A>(
-  { target }: Required,
-  effect: Effect.Effect<A, TransportError.TransportError>
-): Effect.Effect<A, TransportError.TransportError> =>
-  Effect.flatMap(Effect.exit(ForeignCall.detachable(effect)), (exit) => {
-    if (Exit.isSuccess(exit)) return exit
-    const problem = "the authorization has ended without a result"
-    return Effect.fail(Option.getOrElse(
-      Cause.findErrorOption(exit.cause),
-      () => TransportError.make({ _tag: "AuthorizationFailed", target, problem, cause: Cause.squash(exit.cause) })
-    ))
-  })
-
 /** Waits for the person, and reports each state of the authorization meanwhile. */
 export const authorized = (
   required: Required,
   report: (state: Required) => Effect.Effect<void>
 ): Effect.Effect<void, TransportError.TransportError> => {
-  const following = (state: Required): Effect.Effect<never, TransportError.TransportError> =>
-    Effect.andThen(
-      report(state),
-      state.changed === undefined ? Effect.never : Effect.flatMap(contained(state, state.changed), following)
-    )
-  return Effect.raceFirst(contained(required, required.authorized), following(required))
+  const following = (state: Required): Effect.Effect<never> =>
+    Effect.andThen(report(state), state.changed === undefined ? Effect.never : Effect.flatMap(state.changed, following))
+  const contained = ContainedAuthorization.of(required)
+  return Effect.raceFirst(contained.authorized, following(contained))
 }
 
 /** The session whose calls wait. */

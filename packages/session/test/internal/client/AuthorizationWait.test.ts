@@ -102,8 +102,7 @@ describe("the wait for a person", () => {
   for (
     const [what, members] of [
       ["authorized dies", { authorized: Effect.die(new Error("broken")) }],
-      ["authorized interrupts itself", { authorized: Effect.interrupt }],
-      ["changed dies", { changed: Effect.die(new Error("broken")) }]
+      ["authorized interrupts itself", { authorized: Effect.interrupt }]
     ] as const
   ) {
     it.effect(`fails if ${what}`, () =>
@@ -114,6 +113,19 @@ describe("the wait for a person", () => {
         assert.include(Option.getOrThrow(failure).message, "the authorization has ended without a result")
       }))
   }
+
+  it.effect("goes on if changed dies", () =>
+    Effect.gen(function*() {
+      const { acted, state } = make()
+      const waiting = yield* Effect.forkChild(
+        AuthorizationWait.authorized(state({ changed: Effect.die(new Error("broken")) }), () => Effect.void),
+        { startImmediately: true }
+      )
+      yield* settled
+      assert.isUndefined(waiting.pollUnsafe())
+      Deferred.doneUnsafe(acted, Effect.void)
+      assert.strictEqual(yield* Fiber.join(waiting), undefined)
+    }))
 
   it.effect("ends with its caller, although the effects of the authorization cannot be interrupted", () =>
     Effect.gen(function*() {

@@ -253,6 +253,23 @@ describe("a call of a session whose token is no longer valid", () => {
       assert.include((yield* Fiber.join(calling)).message, "visit https://login.example/next")
     }))
 
+  it.live("[law 2] is not waited for by a session that ends, although its stream waits without an interruption", () =>
+    Effect.gen(function*() {
+      const person = Person.make(Effect.uninterruptible)
+      person.signIn("one")
+      const { authorization } = person
+      const guarded = Person.guarded(() => "one", streamable)
+      const peer = yield* serve((received, reply) =>
+        received.method === "GET"
+          ? reply.raw(401, { "www-authenticate": "Bearer" }, "")
+          : guarded(received, reply)
+      )
+      const client = yield* open(StreamableHttpClient.layerNode({ url: peer.url, authorization }))
+      yield* until(() => person.rejections.length > 0)
+      yield* client.close
+      assert.include(peer.kinds(), "DELETE")
+    }))
+
   it.live("[law 1] ends with its session", () =>
     Effect.gen(function*() {
       const person = Person.make()

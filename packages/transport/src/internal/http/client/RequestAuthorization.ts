@@ -1,5 +1,5 @@
 /** The authorization of single requests at one server. */
-import { ForeignCall } from "@effect-mcp/session/internal"
+import { ContainedAuthorization, ForeignCall } from "@effect-mcp/session/internal"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -146,7 +146,13 @@ const within = <A>(
 ): Effect.Effect<A, TransportError.TransportError> =>
   ForeignCall.within(`ClientAuthorization.${name}`, timeoutMillis, call).pipe(
     Effect.catchTag("TimedOut", ({ message }) => failed(url, message, undefined)),
-    Effect.catchDefect((defect) => failed(url, "the authorization threw an exception", defect))
+    Effect.catchDefect((defect) => failed(url, "the authorization threw an exception", defect)),
+    // Streams and sessions wait for a person in the background, and end without the person.
+    Effect.mapError((error) =>
+      error.reason._tag === "AuthorizationRequired"
+        ? TransportError.make(ContainedAuthorization.of(error.reason))
+        : error
+    )
   )
 
 /** Returns the authorization at a server, if there is one. */
