@@ -377,7 +377,12 @@ const manifestFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<
 
   const lines = read(one.manifestFile).split("\n")
   const lineOf = (name: string) => lines.findIndex((line) => line.includes(`"${name}"`)) + 1
-  const unused = runtime.filter((name) => !imported.has(name)).map((name) => ({
+  // A package passes the peers of its dependencies on, for package managers that give it only what it names.
+  const passedOn = new Set(
+    packages.filter(({ manifest: { name } }) => dependencies?.[name] !== undefined)
+      .flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {}))
+  )
+  const unused = runtime.filter((name) => !imported.has(name) && !passedOn.has(name)).map((name) => ({
     file: one.manifestFile,
     line: lineOf(name),
     message: `${name} is declared and no module in src imports it`

@@ -2,7 +2,11 @@
  * Checks what a registry shows of each public package: the fields of its manifest, and the links of its README.
  *
  * The fields are made of `addresses.ts`, the README is one whose links lead somewhere from a registry as well, and the
- * keywords contain those of the project. `node scripts/manifests.ts` prints each difference as `file message`, and
+ * keywords contain those of the project. Effect may break a module in a folder, such as `effect/http/HttpServer`, in
+ * each minor version, so a package that imports one has a peer of one minor version. The peers of a package are peers
+ * of those that depend on it, because some package managers give a package only what it names itself.
+ *
+ * `node scripts/manifests.ts` prints each difference as `file message`, and
  * fails if there is any. `--update` first writes the fields, and makes relative links absolute.
  */
 import * as fs from "node:fs"
@@ -10,6 +14,7 @@ import * as path from "node:path"
 import { parseArgs } from "node:util"
 import * as addresses from "./addresses.ts"
 import { orExit } from "./commandLine.ts"
+import { parse } from "./syntax.ts"
 import { type Package, publicPackages, read, root } from "./workspace.ts"
 
 const { values: { update } } = orExit(() => parseArgs({ options: { update: { type: "boolean" } } }))
@@ -53,6 +58,36 @@ const withFields = (one: Package): string => {
   }\n`
 }
 
+/** Returns whether a source imports a module of Effect that may break in a minor version. */
+const isUnstable = (file: string): boolean =>
+  parse(file, read(file)).imports.some(({ specifier }) => /^effect\/[a-z-]+(?:\/|$)/.test(specifier))
+
+const dependenciesOf = ({ manifest }: Package): ReadonlyArray<Package> =>
+  publicPackages.filter(({ manifest: { name } }) => manifest.dependencies?.[name] !== undefined)
+
+/** Returns the packages that run with a package, itself included. */
+const closureOf = (one: Package): ReadonlySet<Package> =>
+  new Set([one, ...dependenciesOf(one).flatMap((dependency) => [...closureOf(dependency)])])
+
+const problemsOfPeers = (one: Package): ReadonlyArray<string> => {
+  const { peerDependencies = {}, peerDependenciesMeta = {} } = one.manifest
+  const effect = [...closureOf(one)].some(({ sources }) => sources.some(isUnstable)) ? "~" : "^"
+  return [
+    ...Object.entries(peerDependencies)
+      .filter(([name, range]) => (name === "effect" || name === "@effect/platform-node") && !range.startsWith(effect))
+      .map(([name, range]) => `${one.manifestFile} has the peer ${name} ${range}; write ${effect}${range.slice(1)}`),
+    ...dependenciesOf(one).flatMap((dependency) =>
+      Object.entries(dependency.manifest.peerDependencies ?? {})
+        .filter(([name, range]) =>
+          dependency.manifest.peerDependenciesMeta?.[name]?.optional !== true &&
+          (peerDependencies[name] === undefined || peerDependenciesMeta[name]?.optional === true ||
+            peerDependencies[name].slice(1) !== range.slice(1))
+        )
+        .map(([name, range]) => `${one.manifestFile} lacks the peer ${name} ${range} of ${dependency.manifest.name}`)
+    )
+  ]
+}
+
 const problemsOf = (one: Package): ReadonlyArray<string> => {
   const manifest: Readonly<Record<string, unknown>> = JSON.parse(read(one.manifestFile))
   const given = manifest["keywords"]
@@ -62,6 +97,7 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
     ...Object.entries(fieldsOf(one))
       .filter(([name, value]) => JSON.stringify(manifest[name]) !== JSON.stringify(value))
       .map(([name, value]) => `${one.manifestFile} "${name}" is not ${JSON.stringify(value)}; ${fix}`),
+    ...problemsOfPeers(one),
     ...missing.map((keyword) => `${one.manifestFile} lacks the keyword "${keyword}"`),
     ...Array.from(
       read(readmeOf(one)).matchAll(relativeLink),
