@@ -21,7 +21,10 @@ export interface LoopbackOptions {
    * a client whose redirect URI is registered by hand.
    */
   readonly port?: number | undefined
-  /** The host of the redirect URI. The listener is at 127.0.0.1 with either. Default `127.0.0.1`. */
+  /**
+   * The host of the redirect URI. With `localhost` the listener is at 127.0.0.1 and at ::1, of which a browser chooses
+   * one. Default `127.0.0.1`.
+   */
   readonly hostname?: "127.0.0.1" | "localhost" | undefined
   /** The path of the redirect URI. Default `/callback`. */
   readonly path?: string | undefined

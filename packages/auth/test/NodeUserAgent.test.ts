@@ -258,6 +258,31 @@ describe("the listener for the redirect", () => {
       }
     }))
 
+  it.live("[AUT-31] of localhost, no other program has one of the two addresses that a browser may choose", () =>
+    Effect.gen(function*() {
+      const agent = redirecting(NodeUserAgent.browser({ hostname: "localhost" }))
+      const { uri } = yield* agent.open(undefined)
+      const { port } = new URL(uri)
+      for (const host of ["127.0.0.1", "::1"]) {
+        const options = { host, headers: { host: `localhost:${port}` } }
+        assert.strictEqual((yield* send(`${uri}?state=wrong`, options)).status, 400)
+      }
+      const thief = yield* Effect.acquireRelease(
+        Effect.callback<Net.Server>((resume) => {
+          const server = Net.createServer().listen(0, "::1", () => resume(Effect.succeed(server)))
+        }),
+        (server) => Effect.sync(() => server.close())
+      )
+      const address = thief.address()
+      const taken = typeof address === "object" && address !== null ? address.port : 0
+      const fixed = redirecting(NodeUserAgent.browser({ hostname: "localhost", port: taken }))
+      assert.include(problemOf(yield* Effect.exit(fixed.open(undefined))), `port ${taken} of localhost is in use`)
+      // The listener that could not be opened holds nothing.
+      assert.include((yield* redirecting(NodeUserAgent.browser({ port: taken })).open(undefined)).uri, String(taken))
+      const remembered = `http://localhost:${taken}/callback`
+      assert.notStrictEqual((yield* agent.open(remembered)).uri, remembered)
+    }))
+
   it.live("a fixed port that is in use fails, and the error names it", () =>
     Effect.gen(function*() {
       const first = yield* redirecting(NodeUserAgent.browser()).open(undefined)

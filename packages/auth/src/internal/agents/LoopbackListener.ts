@@ -13,7 +13,7 @@ import * as OAuthError from "../../OAuthError.ts"
 
 /** The place of the redirect: `http://127.0.0.1:PORT/callback`. */
 export interface Place {
-  /** The host of the redirect URI. The listener itself always listens on 127.0.0.1. */
+  /** The host of the redirect URI. */
   readonly hostname: "127.0.0.1" | "localhost"
   /** The port; 0 for a free one. */
   readonly port: number
@@ -28,7 +28,14 @@ export interface LoopbackListener {
   readonly redirect: (isExpected: (parameters: URLSearchParams) => boolean) => Effect.Effect<URLSearchParams>
 }
 
-const address = "127.0.0.1"
+/** The addresses of each host. A browser chooses one of those of `localhost`, where another program could listen. */
+const addresses = { "127.0.0.1": ["127.0.0.1"], localhost: ["127.0.0.1", "::1"] } as const
+
+/** The codes of errors on a machine without IPv6, whose browser does not choose the second address either. */
+const withoutIpv6: ReadonlySet<unknown> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"])
+
+/** The attempts to find a port that is free at all addresses. */
+const maxFreePorts = 5
 
 /** The most connections at a time, so that a page cannot use up the sockets of the program. */
 const maxConnections = 64
@@ -62,24 +69,30 @@ interface Expected {
   readonly arrived: (parameters: URLSearchParams) => void
 }
 
+const codeOf = (cause: Error): unknown => "code" in cause ? cause.code : undefined
+
 class Listener {
-  readonly #server: Http.Server
   readonly #place: Place
   /** The connections, the oldest first. */
   readonly #sockets = new Set<Socket>()
+  readonly #servers: ReadonlyArray<{ readonly address: string; readonly server: Http.Server }>
   #port = 0
   #expected: Expected | undefined
 
   constructor(place: Place) {
     this.#place = place
-    this.#server = Http.createServer({
+    this.#servers = addresses[place.hostname].map((address) => ({ address, server: this.#create() }))
+  }
+
+  #create(): Http.Server {
+    const server = Http.createServer({
       connectionsCheckingInterval: 1_000,
       headersTimeout: requestMillis,
       keepAlive: false,
       maxHeaderSize: maxHeaderBytes,
       requestTimeout: requestMillis
     }, (request, response) => this.#answer(request, response))
-    this.#server.on("connection", (socket) => this.#admit(socket))
+    return server.on("connection", (socket) => this.#admit(socket))
   }
 
   /** Closes the oldest connection, and not the new one: programs that hold connections would reject the redirect. */
@@ -119,21 +132,40 @@ class Listener {
     response.once("finish", arrived).once("close", arrived).writeHead(200, headers).end(received)
   }
 
-  readonly listen: Effect.Effect<void, Error> = Effect.callback<void, Error>((resume) => {
-    this.#server.once("error", (cause) => resume(Effect.fail(cause)))
-    this.#server.listen({ host: address, port: this.#place.port, exclusive: true }, () => {
-      const bound = this.#server.address()
-      if (bound !== null && typeof bound === "object") this.#port = bound.port
-      // An error of one connection that is being accepted does not end the listener.
-      this.#server.on("error", () => {})
-      resume(Effect.void)
-    })
-  })
+  /** Listens at each address of the host, or fails and listens at none. */
+  get listen(): Effect.Effect<void, Error> {
+    return Effect.forEach(
+      this.#servers,
+      ({ address, server }) => this.#listenAt(address, server),
+      { discard: true }
+    ).pipe(Effect.onError(() => this.close))
+  }
 
-  readonly close: Effect.Effect<void> = Effect.callback<void>((resume) => {
-    this.#server.close(() => resume(Effect.void))
-    this.#server.closeAllConnections()
-  })
+  #listenAt(address: string, server: Http.Server): Effect.Effect<void, Error> {
+    return Effect.callback<void, Error>((resume) => {
+      server.once(
+        "error",
+        (cause) => resume(address === "::1" && withoutIpv6.has(codeOf(cause)) ? Effect.void : Effect.fail(cause))
+      )
+      // The second address has the port that was free at the first.
+      const port = this.#port === 0 ? this.#place.port : this.#port
+      server.listen({ host: address, port, exclusive: true }, () => {
+        const bound = server.address()
+        if (bound !== null && typeof bound === "object") this.#port = bound.port
+        // An error of one connection that is being accepted does not end the listener.
+        server.on("error", () => {})
+        resume(Effect.void)
+      })
+    })
+  }
+
+  get close(): Effect.Effect<void> {
+    return Effect.forEach(this.#servers, ({ server }) =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      }), { discard: true })
+  }
 
   redirect(isExpected: (parameters: URLSearchParams) => boolean): Effect.Effect<URLSearchParams> {
     return Effect.callback<URLSearchParams>((resume) => {
@@ -146,14 +178,12 @@ class Listener {
   }
 }
 
-const codeOf = (cause: Error): unknown => "code" in cause ? cause.code : undefined
-
-const failure = ({ port }: Place, cause: Error): OAuthError.OAuthError =>
+const failure = ({ hostname, port }: Place, cause: Error): OAuthError.OAuthError =>
   OAuthError.make({
     _tag: "UserAgentFailed",
     problem: codeOf(cause) === "EADDRINUSE"
-      ? `port ${port} of ${address} is in use; end the program that uses it, or set another port`
-      : `cannot listen on port ${port} of ${address}: ${cause.message}`
+      ? `port ${port} of ${hostname} is in use; end the program that uses it, or set another port`
+      : `cannot listen on port ${port} of ${hostname}: ${cause.message}`
   })
 
 /** Opens a listener, which closes with the scope. Fails if the port is in use. */
@@ -198,6 +228,6 @@ export const reopen = (
 ): Effect.Effect<LoopbackListener, OAuthError.OAuthError, Scope.Scope> => {
   if (fixed !== undefined) return open({ ...place, port: fixed })
   const port = remembered === undefined ? undefined : portOf(remembered, place)
-  const free = open({ ...place, port: 0 })
+  const free = Effect.retry(open({ ...place, port: 0 }), { times: maxFreePorts - 1 })
   return port === undefined ? free : Effect.catch(open({ ...place, port }), () => free)
 }
