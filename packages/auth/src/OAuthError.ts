@@ -49,8 +49,13 @@ export type OAuthErrorReason =
     readonly problem: string
     readonly retryAfterMillis?: number
   }
-  | { readonly _tag: "SignInRequired"; readonly server: string; readonly remedy: string }
-  | { readonly _tag: "TokenRejected"; readonly server: string }
+  | {
+    readonly _tag: "SignInRequired"
+    readonly server: string
+    readonly remedy: string
+    readonly scopes?: ReadonlyArray<string>
+  }
+  | { readonly _tag: "TokenRejected"; readonly server: string; readonly description?: string }
   | { readonly _tag: "StepUpLimit"; readonly server: string; readonly operation: string; readonly limit: number }
   | { readonly _tag: "UserAgentFailed"; readonly problem: string }
   | { readonly _tag: "StoreFailed"; readonly error: TokenStoreError }
@@ -87,9 +92,13 @@ const describe = (reason: OAuthErrorReason): string => {
     case "Unavailable":
       return `${reason.url} does not answer now: ${reason.problem}; the tokens are kept`
     case "SignInRequired":
-      return `${reason.server} needs a person to sign in; ${reason.remedy}`
+      return `${reason.server} needs a person to sign in` +
+        (reason.scopes === undefined ? "" : `, with the scopes ${said(reason.scopes.join(" "))}`) +
+        `; ${reason.remedy}`
     case "TokenRejected":
-      return `${reason.server} rejects a token that was just issued for it; check its resource and its issuers`
+      return `${reason.server} rejects a token that was just issued for it` +
+        (reason.description === undefined ? "" : `: ${said(reason.description)}`) +
+        "; check its resource and its issuers"
     case "StepUpLimit":
       return `${reason.server} asked for more scopes ${reason.limit} times for ${reason.operation}`
     case "UserAgentFailed":

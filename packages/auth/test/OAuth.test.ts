@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Net from "node:net"
 import * as caller from "./support/caller.ts"
@@ -164,6 +165,25 @@ describe("windows", () => {
       const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
       assert.strictEqual(causeOf(exit)?._tag, "TokenRejected")
       assert.lengthOf(ada.windows, 1)
+    }))
+
+  it.live("the error of a token that was just issued has the reason of the server, unless it repeats the token", () =>
+    Effect.gen(function*() {
+      const { server } = yield* started()
+      const ada = scriptedPerson.make()
+      const oauth = yield* build({ userAgent: ada.userAgent })
+      let reason: (authorization: string) => string = () => "its key is not known"
+      server.judge = ({ authorization = "" }) => ({
+        status: 401,
+        challenge: `error="invalid_token", error_description="${reason(authorization)}", `
+      })
+      const first = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
+      assert.deepInclude(causeOf(first), { _tag: "TokenRejected", description: "its key is not known" })
+      assert.include(String(Exit.findErrorOption(first)), "just issued for it: \"its key is not known\"; check")
+      reason = (authorization) => authorization.replace("Bearer ", "unknown: ")
+      yield* oauth.login(server.url)
+      const second = causeOf(yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url)))
+      assert.deepStrictEqual(second, { _tag: "TokenRejected", server: server.url.href })
     }))
 
   it.live("a server that always answers 401 opens one window, and another only after login", () =>
@@ -495,6 +515,27 @@ describe("tokens", () => {
       assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200)
     }))
 
+  it.live("logout succeeds at an issuer that revokes refresh tokens, and no access tokens", () =>
+    Effect.gen(function*() {
+      const { identity, server } = yield* started()
+      const ada = scriptedPerson.make()
+      const oauth = yield* build({ userAgent: ada.userAgent })
+      const unsupported = JSON.stringify({ error: "unsupported_token_type" })
+      for (const supported of [0, 1]) {
+        yield* oauth.login(server.url)
+        let requests = 0
+        identity.intercept = ({ url }, response) => {
+          if (url !== "/token/revocation") return false
+          if (requests++ < supported) return false
+          response.writeHead(400, { "content-type": "application/json" }).end(unsupported)
+          return true
+        }
+        const error = yield* Effect.option(Effect.flip(oauth.logout(server.url)))
+        assert.deepStrictEqual(yield* oauth.status(server.url), { _tag: "SignedOut" })
+        assert.strictEqual(Option.isNone(error), supported === 1)
+      }
+    }))
+
   it.live("an issuer that is out of reach opens no window, and its tokens are kept", () =>
     Effect.gen(function*() {
       const { identity, server } = yield* started({ accessTokenSeconds: 1 })
@@ -566,6 +607,8 @@ describe("step-up", () => {
       yield* caller.callAndWait(oauth.authorization, server.url)
       const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url, "write"))
       assert.strictEqual(causeOf(exit)?._tag, "SignInRequired")
+      const scopes = "with the scopes \"notes:read offline_access notes:write\"; call OAuth.login"
+      assert.include(String(Exit.findErrorOption(exit)), scopes)
       assert.lengthOf(ada.windows, 1)
       assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200, "other operations go on")
       yield* oauth.login(server.url)

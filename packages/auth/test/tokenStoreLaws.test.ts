@@ -13,6 +13,20 @@ import { byTurns, encryption, filesIn, newDirectory, newFolder, sqliteIn } from 
 TokenStoreSuite.suite("memory", TokenStore.makeMemory())
 
 TokenStoreSuite.suite(
+  "memory, whose keys list their members in another order",
+  Effect.map(TokenStore.makeMemory(), (store) => ({
+    ...store,
+    keys: Effect.map(store.keys, (keys) =>
+      keys.map((key): TokenStore.Key =>
+        key._tag === "Registration"
+          ? { account: key.account, issuer: key.issuer, _tag: key._tag }
+          : { account: key.account, client: key.client, resource: key.resource, issuer: key.issuer, _tag: key._tag }
+      ))
+  })),
+  { runs: 5 }
+)
+
+TokenStoreSuite.suite(
   "memory, encrypted",
   Effect.map(TokenStore.makeMemory(), (store) => EncryptedTokenStore.make(store, encryption)),
   { runs: 30 }

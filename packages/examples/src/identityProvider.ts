@@ -1,6 +1,7 @@
 /**
  * An authorization server for trying the examples, with `oidc-provider`, which is no part of this library. It accepts
- * every name and every password, registers every client, and keeps nothing.
+ * every name and every password, registers every client, and keeps nothing. It knows the scopes `notes:read` and
+ * `notes:write`, and denies a sign-in for a server that has none of them. It exchanges no tokens.
  *
  * ```sh
  * node packages/examples/src/identityProvider.ts --port 4000
@@ -82,7 +83,8 @@ const provider = new Provider(issuer, {
   },
   findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
   issueRefreshToken: () => true,
-  jwks: { keys: [makeKey().privateJwk] },
+  // With the name of the last start, servers would not request the key of this one.
+  jwks: { keys: [{ ...makeKey().privateJwk, kid: crypto.randomUUID() }] },
   pkce: { required: () => true },
   rotateRefreshToken: true,
   scopes: ["notes:read", "notes:write", "offline_access", "openid"],

@@ -139,7 +139,9 @@ const describe = (reason: TransportErrorReason): string => {
     case "Unauthenticated":
       return `${peerAt(reason.target)} requires authentication` +
         (reason.challenge === undefined ? "" : `: ${Excerpt.line(reason.challenge, maxText)}`) +
-        (reason.target === undefined ? "" : "; send a valid token in `headers`, or by `authorization`")
+        (reason.target === undefined
+          ? ""
+          : "; send a valid token in `headers`, or sign in by OAuth.layer of @effect-mcp/auth")
     case "AuthorizationRequired":
       return `${peerAt(reason.target)} requires that a person authorizes this client` +
         (reason.url === undefined ? "" : `; visit ${Excerpt.of(reason.url, maxUrl)}`) +

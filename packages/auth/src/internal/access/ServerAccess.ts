@@ -56,6 +56,14 @@ const sameToken = (one: StoredTokens | undefined, other: StoredTokens | undefine
 const challengeIn = (challenges: ReadonlyArray<Challenge>): Challenge | undefined =>
   AuthenticationChallenge.find(challenges, "DPoP") ?? AuthenticationChallenge.find(challenges, "Bearer")
 
+/** Returns why the server rejects a token, unless the server repeats the token. */
+const descriptionIn = (challenge: Challenge | undefined, sent: StoredTokens | undefined) => {
+  const description = challenge?.parameters["error_description"]
+  const isShown = description !== undefined && sent !== undefined &&
+    !description.includes(Redacted.value(sent.accessToken))
+  return isShown ? { description } : {}
+}
+
 /** Returns the challenge with an error, of any scheme. */
 const withError = (challenges: ReadonlyArray<Challenge>, error: string): Challenge | undefined =>
   challenges.find(({ parameters }) => parameters["error"] === error)
@@ -320,7 +328,11 @@ export class ServerAccess implements ServerAuthorization {
       const newer = yield* this.#credentials?.refreshIfNeeded ?? Effect.undefined
       if (newer !== undefined && !sameToken(newer, sent)) return "Again" as const
       if (sameToken(sent, this.#unproven)) {
-        this.#failure = OAuthError.make({ _tag: "TokenRejected", server: this.#server })
+        this.#failure = OAuthError.make({
+          _tag: "TokenRejected",
+          server: this.#server,
+          ...descriptionIn(challenge, sent)
+        })
         return yield* this.#failure
       }
       // The server may have other metadata than before it rejected the token (RFC 9728, section 5.2).

@@ -73,7 +73,7 @@ export class SignIns {
       const confirm = userAgent._tag === "Redirect" ? userAgent.confirm : undefined
       if (userAgent._tag === "None") return yield* PersonFlow.withoutPerson(this.#server)
       const isPermitted = this.#windows > 0
-      if (!isPermitted && confirm === undefined) return yield* this.#needsLogin
+      if (!isPermitted && confirm === undefined) return yield* this.#needsLogin(reason)
       if (isPermitted) this.#windows -= 1
       const pending = this.#pending ?? new PendingSignIn(this.#server, yield* Clock.currentTimeMillis)
       yield* this.#stop(pending)
@@ -85,7 +85,7 @@ export class SignIns {
           yield* pending.show(undefined)
           const { scopes, target: { issuer } } = reason
           const asking = Effect.suspend(() => confirm({ server: this.#server, issuer, scopes }))
-          if (!(yield* ForeignCall.detachable(asking))) return yield* this.#needsLogin
+          if (!(yield* ForeignCall.detachable(asking))) return yield* this.#needsLogin(reason)
           pending.restart()
         })
       const flow = Effect.scoped(Effect.gen({ self: this }, function*() {
@@ -136,14 +136,20 @@ export class SignIns {
         this.#stop(pending),
         Effect.sync(() => {
           this.#pending = undefined
-          pending.end(Effect.fail(this.#needsLogin))
+          pending.end(Effect.fail(this.#needsLogin()))
         })
       )
     })
   }
 
-  get #needsLogin(): OAuthError.OAuthError {
-    return OAuthError.make({ _tag: "SignInRequired", server: this.#server, remedy: "call OAuth.login" })
+  #needsLogin(reason?: Reason): OAuthError.OAuthError {
+    const { scopes = [] } = reason ?? {}
+    return OAuthError.make({
+      _tag: "SignInRequired",
+      server: this.#server,
+      remedy: "call OAuth.login",
+      ...(scopes.length === 0 ? {} : { scopes })
+    })
   }
 }
 

@@ -53,10 +53,8 @@ export class TokenRequests {
       const found = yield* this.#endpointOf(key, tokens)
       if (found?.endpoint.metadata.revocation_endpoint === undefined) return
       const { client, clientAuth, http, metadata, server } = found.endpoint
-      // The refresh token first: with it, most servers revoke the access token as well.
-      for (const token of [tokens.refreshToken, tokens.accessToken]) {
-        if (token === undefined) continue
-        yield* OAuthLibrary.call(
+      const request = (token: Redacted.Redacted<string>) =>
+        OAuthLibrary.call(
           http,
           { server, issuer: key.issuer },
           async (library, options) =>
@@ -64,7 +62,10 @@ export class TokenRequests {
               await library.revocationRequest(metadata, client, clientAuth, Redacted.value(token), options)
             )
         )
-      }
+      // The refresh token first: with it, most servers revoke the access token as well.
+      if (tokens.refreshToken !== undefined) yield* request(tokens.refreshToken)
+      // Many servers cannot revoke signed access tokens, which expire soon (RFC 7009, section 2.2.1).
+      yield* Effect.catchIf(request(tokens.accessToken), isUnsupported, () => Effect.void)
     })
   }
 
@@ -88,6 +89,10 @@ export class TokenRequests {
     })
   }
 }
+
+/** Returns whether an issuer cannot revoke tokens of this kind. */
+const isUnsupported = ({ reason }: OAuthError.OAuthError): boolean =>
+  reason._tag === "TokenRequestFailed" && reason.error === "unsupported_token_type"
 
 /** Returns the error by which credentials treat a refresh token as revoked. */
 const unusable = ({ issuer }: TokensKey, description: string): Effect.Effect<never, OAuthError.OAuthError> =>
