@@ -141,6 +141,34 @@ it.live("a scope that the issuer does not grant is final, and the words of the i
     assert.strictEqual(identity.to("/token")[0]?.body.get("scope"), "notes:admin notes:read")
   }))
 
+it.live("scopes that the issuer does not add for an operation keep no other operation from its tokens", () =>
+  Effect.gen(function*() {
+    const { identity, server } = yield* started({
+      clients: [machine({ client_secret: "the secret", token_endpoint_auth_method: "client_secret_basic" })]
+    })
+    const oauth = yield* build({
+      grant: Grant.clientCredentials,
+      identity: { preRegistered: [{ clientId: "nightly", secret: Redacted.make("the secret") }] }
+    })
+    yield* caller.call(oauth.authorization, server.url)
+    identity.intercept = answering("/token", () => [400, { error: "invalid_scope" }])
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const exit = yield* Effect.exit(caller.call(oauth.authorization, server.url, "write"))
+      const expected = attempt < 3 ? "TokenRequestFailed" : "StepUpLimit"
+      assert.strictEqual(causeOf(exit)?._tag, expected)
+      assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200)
+    }
+    identity.intercept = undefined
+    const first = server.calls.at(-1)?.authorization
+    server.judge = ({ authorization }) => authorization === first ? { status: 401, challenge: "" } : undefined
+    yield* caller.call(oauth.authorization, server.url)
+    assert.strictEqual(
+      identity.to("/token").at(-1)?.body.get("scope"),
+      "notes:read",
+      "without the scope that was denied"
+    )
+  }))
+
 describe("workload identity", () => {
   const assertion = "assertion-of-the-platform"
   const options: OAuth.Options = {

@@ -205,6 +205,26 @@ describe("windows", () => {
       assert.lengthOf(ada.windows, 2)
     }))
 
+  it.live("an operation whose tokens are always rejected keeps no other from its tokens, and causes few refreshes", () =>
+    Effect.gen(function*() {
+      const { identity, server } = yield* started()
+      server.judge = ({ operation }) => operation === "listen" ? { status: 401, challenge: "" } : undefined
+      const ada = scriptedPerson.make()
+      const oauth = yield* build({ userAgent: ada.userAgent })
+      yield* caller.callAndWait(oauth.authorization, server.url)
+      for (let attempt = 0; attempt < 6; attempt++) {
+        const exit = yield* Effect.exit(caller.call(oauth.authorization, server.url, "listen"))
+        assert.strictEqual(causeOf(exit)?._tag, "TokenRejected")
+        assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200)
+      }
+      assert.lengthOf(ada.windows, 1)
+      const refreshes = identity.to("/token").filter(({ body }) => body.get("grant_type") === "refresh_token")
+      assert.lengthOf(refreshes, 3)
+      yield* oauth.login(server.url)
+      server.judge = undefined
+      assert.strictEqual((yield* caller.call(oauth.authorization, server.url, "listen")).status, 200)
+    }))
+
   it.live("a person who cancels is asked no more, until login", () =>
     Effect.gen(function*() {
       const { server } = yield* started()

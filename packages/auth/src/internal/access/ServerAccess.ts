@@ -77,6 +77,8 @@ export class ServerAccess implements ServerAuthorization {
   readonly #tokenRequests: TokenRequests
   readonly #signIns: SignIns
   readonly #stepUps = new StepUps.StepUps()
+  /** The operations for which the server has rejected tokens that were just issued, although it accepts others. */
+  readonly #refusals = new StepUps.StepUps()
   readonly #serialized = Semaphore.makeUnsafe(1).withPermits(1)
   #credentials: Credentials | undefined = undefined
   /** The scope of the credentials. */
@@ -87,6 +89,8 @@ export class ServerAccess implements ServerAuthorization {
   #scopes: ReadonlyArray<string> | undefined = undefined
   /** Tokens that were just issued, until the server accepts them. */
   #unproven: StoredTokens | undefined = undefined
+  /** Whether the server has accepted tokens of this issuer. Then it rejects a request, and not all tokens. */
+  #accepts = false
   /** The authorization that the grant of the program has given last. */
   #granted: Reason | undefined = undefined
   /** The failure of all requests until a person acts. */
@@ -143,6 +147,7 @@ export class ServerAccess implements ServerAuthorization {
 
   /** Records that the server has accepted tokens. Those of another request say nothing about those just issued. */
   #accepted(sent: StoredTokens | undefined): void {
+    if (sent !== undefined) this.#accepts = true
     if (sameToken(sent, this.#unproven)) this.#unproven = undefined
   }
 
@@ -158,6 +163,7 @@ export class ServerAccess implements ServerAuthorization {
       this.#failure = undefined
       this.#unproven = undefined
       this.#stepUps.reset()
+      this.#refusals.reset()
       this.#signIns.permit()
       this.#scopes = ScopeSelection.union(this.#scopes, scopes)
       const target = yield* this.#discover(undefined, true)
@@ -284,6 +290,7 @@ export class ServerAccess implements ServerAuthorization {
       const used = this.#used
       this.#credentials = undefined
       this.#used = undefined
+      this.#accepts = false
       return used === undefined
         ? Effect.void
         : Effect.asVoid(Effect.forkIn(Effect.uninterruptible(Scope.close(used, Exit.void)), this.#scope))
@@ -327,13 +334,17 @@ export class ServerAccess implements ServerAuthorization {
       yield* this.#restore
       const newer = yield* this.#credentials?.refreshIfNeeded ?? Effect.undefined
       if (newer !== undefined && !sameToken(newer, sent)) return "Again" as const
+      const now = yield* Clock.currentTimeMillis
+      const rejected = OAuthError.make({
+        _tag: "TokenRejected",
+        server: this.#server,
+        ...descriptionIn(challenge, sent)
+      })
+      if (sent !== undefined && !this.#refusals.permits(operation, now)) return yield* rejected
       if (sameToken(sent, this.#unproven)) {
-        this.#failure = OAuthError.make({
-          _tag: "TokenRejected",
-          server: this.#server,
-          ...descriptionIn(challenge, sent)
-        })
-        return yield* this.#failure
+        if (this.#accepts) this.#refusals.add(operation, now)
+        else this.#failure = rejected
+        return yield* rejected
       }
       // The server may have other metadata than before it rejected the token (RFC 9728, section 5.2).
       const discovered = yield* Effect.result(this.#discover(challenge, sent !== undefined))
@@ -395,9 +406,16 @@ export class ServerAccess implements ServerAuthorization {
         })
       }
       const target = yield* this.#discover(challenge, false)
+      const before = this.#scopes
       this.#scopes = ScopeSelection.union(this.#scopes, current?.scopes)
       const isProven = current?.tokenType === "DPoP" || this.#settings.isProven
-      return yield* this.#authorize({ target, scopes: this.#select(target, challenge), isProven }, operation)
+      const reason: Reason = { target, scopes: this.#select(target, challenge), isProven }
+      return yield* Effect.tapError(this.#authorize(reason, operation), () =>
+        Effect.sync(() => {
+          // The present tokens are good for other operations. A person may request the scopes by `login`.
+          this.#failure = undefined
+          if (this.#settings.grant !== undefined) this.#scopes = before
+        }))
     })
   }
 

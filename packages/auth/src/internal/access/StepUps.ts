@@ -1,4 +1,4 @@
-/** The authorizations that operations have caused (AUT-40). */
+/** The number of times that operations have caused something, such as an authorization (AUT-40). */
 import { LeastRecentlyUsed } from "@effect-mcp/session/internal"
 
 /** The most authorizations for one operation, the first sign-in included, without `login` between them. */
@@ -19,7 +19,7 @@ interface Count {
 export class StepUps {
   #counts = LeastRecentlyUsed.make<Count>({ size: maxOperations, weight: maxOperations })
 
-  /** Counts an authorization. */
+  /** Counts an occurrence. */
   add(operation: string, now: number): void {
     this.#counts.set(operation, { number: this.#of(operation, now) + 1, last: now }, 1)
   }
