@@ -205,7 +205,7 @@ describe("windows", () => {
       assert.lengthOf(ada.windows, 2)
     }))
 
-  it.live("an operation whose tokens are always rejected keeps no other from its tokens, and causes few refreshes", () =>
+  it.live("an operation whose tokens are always rejected keeps no other from them, and causes few refreshes", () =>
     Effect.gen(function*() {
       const { identity, server } = yield* started()
       server.judge = ({ operation }) => operation === "listen" ? { status: 401, challenge: "" } : undefined
