@@ -1,5 +1,4 @@
 /** The credentials of a request: what its `Authorization` and `DPoP` headers have (RFC 6750, RFC 9449). */
-import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Predicate from "effect/Predicate"
 
@@ -30,10 +29,9 @@ const known = /^(bearer|dpop)(?: |$)/i
 const presented = /^(?:bearer|dpop) +([\w\-.~+/]+=*) *$/i
 
 /** Returns how often a request has this header. Node drops a second `Authorization` from its table of headers. */
-const timesOf = (request: HttpServerRequest, name: string): number => {
-  const message: unknown = toIncomingMessage(request)
-  if (!Predicate.hasProperty(message, "rawHeaders") || !Array.isArray(message.rawHeaders)) return 1
-  return message.rawHeaders.filter((header, index) =>
+const timesOf = ({ source }: HttpServerRequest, name: string): number => {
+  if (!Predicate.hasProperty(source, "rawHeaders") || !Array.isArray(source.rawHeaders)) return 1
+  return source.rawHeaders.filter((header, index) =>
     index % 2 === 0 && typeof header === "string" && header.toLowerCase() === name
   ).length
 }

@@ -1,14 +1,14 @@
 /** The connections of a server over HTTP/1.1, bounded in the requests and responses that wait on them. */
 import { ErrorCode } from "@effect-mcp/protocol"
 import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
-import { toIncomingMessage, toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Predicate from "effect/Predicate"
-import { IncomingMessage, ServerResponse } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import * as HttpResponses from "./HttpResponses.ts"
+import * as NodeMessages from "./NodeMessages.ts"
 import type { StreamWatchdog, Timeout } from "./StreamWatchdog.ts"
 
 /** The bounds on requests and unread responses. */
@@ -233,11 +233,10 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): HttpConnections 
 
   return {
     serve: (request, handle) => {
-      const message: unknown = toIncomingMessage(request)
-      // The response to an upgrade is not a `ServerResponse`.
-      if (!(message instanceof IncomingMessage) || isUpgrade(message)) return handle()
-      const response: unknown = toServerResponse(request)
-      if (!(response instanceof ServerResponse)) return handle()
+      const message = NodeMessages.requestOf(request)
+      if (message === undefined || isUpgrade(message)) return handle()
+      const response = NodeMessages.responseOf(request)
+      if (response === undefined || !NodeMessages.isHttp1(response)) return handle()
       const connection = connectionOf(message.socket)
       connection.begin(response)
       if (connection.pending > limits.maxPipelinedRequests) {

@@ -1,19 +1,17 @@
 /** The bodies of requests while they arrive, bounded in bytes, chunks and time. */
 import { ErrorCode } from "@effect-mcp/protocol"
 import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
-import { toIncomingMessage, toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import { ServerResponse } from "node:http"
-import { Http2ServerResponse } from "node:http2"
-import { Readable } from "node:stream"
+import type { Readable } from "node:stream"
 import { type Arrival, Arrivals } from "../../shared/Arrivals.ts"
 import * as CollectedBody from "../../shared/CollectedBody.ts"
 import * as HttpResponses from "./HttpResponses.ts"
+import * as NodeMessages from "./NodeMessages.ts"
 import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
 type Response = HttpServerResponse
@@ -55,8 +53,8 @@ const ignored = () => {}
 
 /** Returns the body of a request on Node, unless middleware has started to read it. */
 const readableOf = (request: HttpServerRequest): Readable | undefined => {
-  const message: unknown = toIncomingMessage(request)
-  return message instanceof Readable && !message.readableDidRead && !message.destroyed ? message : undefined
+  const body = NodeMessages.bodyOf(request)
+  return body === undefined || body.readableDidRead || body.destroyed ? undefined : body
 }
 
 /**
@@ -69,9 +67,7 @@ const declaredLength = ({ headers }: HttpServerRequest): number => {
 
 /** Sends 100 if the client waits for it before it sends the body. */
 const sendContinue = (request: HttpServerRequest): void => {
-  if (request.headers["expect"]?.toLowerCase() !== "100-continue") return
-  const response: unknown = toServerResponse(request)
-  if (response instanceof ServerResponse || response instanceof Http2ServerResponse) response.writeContinue()
+  if (request.headers["expect"]?.toLowerCase() === "100-continue") NodeMessages.responseOf(request)?.writeContinue()
 }
 
 /** Makes the receiver of a server. */

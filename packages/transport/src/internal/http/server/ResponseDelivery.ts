@@ -1,8 +1,6 @@
 /** The delivery of responses: whether the operating system took the whole response before the connection closed. */
-import { toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import * as Predicate from "effect/Predicate"
-import { EventEmitter } from "node:events"
+import * as NodeMessages from "./NodeMessages.ts"
 
 /**
  * Runs `action` if the connection of a request closes before its whole response was handed to the operating system.
@@ -10,9 +8,9 @@ import { EventEmitter } from "node:events"
  * Node's this does nothing; they interrupt the fiber, or report nothing.
  */
 export const onUndelivered = (request: HttpServerRequest, action: () => void): void => {
-  const response: unknown = toServerResponse(request)
-  if (!(response instanceof EventEmitter)) return
-  if (Predicate.hasProperty(response, "destroyed") && response.destroyed === true) return action()
+  const response = NodeMessages.responseOf(request)
+  if (response === undefined) return
+  if (response.destroyed) return action()
   let isDelivered = false
   response.once("finish", () => {
     isDelivered = true

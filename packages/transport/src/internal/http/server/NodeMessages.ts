@@ -1,0 +1,42 @@
+/**
+ * The messages of Node below a request of Effect, if its server runs on Node. They are recognized by their members, so
+ * that a server in a browser or a worker loads nothing of Node.
+ */
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as Predicate from "effect/Predicate"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Http2ServerResponse } from "node:http2"
+import type { Readable } from "node:stream"
+
+const hasMethods = (value: unknown, ...names: ReadonlyArray<string>): boolean =>
+  names.every((name) => Predicate.hasProperty(value, name) && typeof value[name] === "function")
+
+const isReadable = (value: unknown): value is Readable =>
+  Predicate.hasProperty(value, "readableDidRead") && hasMethods(value, "on", "off", "pause", "resume")
+
+const isIncomingMessage = (value: unknown): value is IncomingMessage =>
+  isReadable(value) && Predicate.hasProperty(value, "httpVersionMajor") && value.httpVersionMajor === 1 &&
+  Predicate.hasProperty(value, "socket")
+
+const isResponse = (value: unknown): value is ServerResponse | Http2ServerResponse =>
+  hasMethods(value, "on", "once", "writeHead", "writeContinue")
+
+/** Returns the request of HTTP/1.1 on Node. */
+export const requestOf = ({ source }: HttpServerRequest): IncomingMessage | undefined =>
+  isIncomingMessage(source) ? source : undefined
+
+/** Returns the body of a request on Node. */
+export const bodyOf = ({ source }: HttpServerRequest): Readable | undefined => isReadable(source) ? source : undefined
+
+/** Returns the response to a request on Node, of HTTP/1.1 or HTTP/2. The response to an upgrade is none. */
+export const responseOf = (request: HttpServerRequest): ServerResponse | Http2ServerResponse | undefined => {
+  // Effect makes the response of a request that may be an upgrade on first use.
+  if (!Predicate.hasProperty(request, "response")) return undefined
+  const { response } = request
+  const made: unknown = typeof response === "function" ? response() : response
+  return isResponse(made) ? made : undefined
+}
+
+/** Returns whether a response is one of HTTP/1.1, whose connection has one request at a time. */
+export const isHttp1 = (response: ServerResponse | Http2ServerResponse): response is ServerResponse =>
+  !Predicate.hasProperty(response, "stream")
