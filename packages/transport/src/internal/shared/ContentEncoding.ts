@@ -41,10 +41,7 @@ export const decodedBefore = (chunks: Bytes, contentEncoding: string): Bytes => 
     : Stream.fail(unreadable(contentEncoding))
 }
 
-/**
- * Creates the decoder of a coding. Only clients on Node need it, so `node:zlib` is loaded only for compressed
- * responses.
- */
+/** Creates the decoder of a coding. */
 const decoderOf = (
   { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw }: typeof Zlib,
   coding: string,
@@ -61,27 +58,36 @@ const decoderOf = (
   return firstByte === undefined || (firstByte & 0x0F) === 8 ? createInflate(zlib) : createInflateRaw(zlib)
 }
 
-/** The number of chunks of 16 KiB that are passed on at a time. */
-const chunksAtOnce = 16
-
 /**
  * Decompresses a response. Bytes are decoded as they are pulled, so only a few chunks wait. Two codings, one over the
  * other, are rejected: one byte could become a million.
  */
 export const decode = (chunks: Bytes, contentEncoding: string): Bytes => {
   const coding = contentEncoding.trim().toLowerCase()
-  if (!decoded.has(coding)) return Stream.fail(unreadable(contentEncoding))
+  // Node, Bun and Deno have these modules. An import would be followed by the bundler of a page, whose `fetch` decodes
+  // by itself. `DecompressionStream` is no substitute: on Node 22 it has no `br`, and it fails without a trailer.
+  const { getBuiltinModule } = globalThis.process ?? {}
+  const zlib = getBuiltinModule?.("node:zlib")
+  const streams = getBuiltinModule?.("node:stream")
+  if (!decoded.has(coding) || zlib === undefined || streams === undefined) {
+    return Stream.fail(unreadable(contentEncoding))
+  }
   return Stream.unwrap(Effect.gen(function*() {
-    const [zlib, { pipeThroughDuplex }] = yield* Effect.promise(() =>
-      Promise.all([import("node:zlib"), import("@effect/platform-node/NodeStream")])
-    )
     const pull = yield* Stream.toPull(chunks)
     const first = yield* Pull.catchDone(pull, () => Effect.succeed<ReadonlyArray<Uint8Array>>([]))
-    const whole = Stream.concat(Stream.fromArray(first), Stream.fromPull(Effect.succeed(pull)))
-    return pipeThroughDuplex(whole, {
-      evaluate: () => decoderOf(zlib, coding, first[0]?.[0]),
-      onError: (cause) => new Error(`the response could not be decoded as ${coding}`, { cause }),
-      chunkSize: chunksAtOnce
+    let failure: { readonly cause: unknown } | undefined
+    const whole = Stream.concat(Stream.fromArray(first), Stream.fromPull(Effect.succeed(pull))).pipe(
+      Stream.tapError((cause) =>
+        Effect.sync(() => {
+          failure = { cause }
+        })
+      )
+    )
+    const compressed = yield* Stream.toReadableStreamEffect(whole)
+    return Stream.fromReadableStream<Uint8Array, unknown>({
+      evaluate: () => compressed.pipeThrough(streams.Duplex.toWeb(decoderOf(zlib, coding, first[0]?.[0]))),
+      onError: (cause) =>
+        failure === undefined ? new Error(`the response could not be decoded as ${coding}`, { cause }) : failure.cause
     })
   }))
 }

@@ -1,6 +1,7 @@
 /**
- * The messages of Node below a request of Effect, if its server runs on Node. They are recognized by their members, so
- * that a server in a browser or a worker loads nothing of Node.
+ * The messages of Node below a request of Effect, if its server runs on Node.
+ *
+ * They are recognized by their members, so that a server in a worker loads nothing of Node.
  */
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Predicate from "effect/Predicate"
