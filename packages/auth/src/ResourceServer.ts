@@ -216,8 +216,8 @@ export class ResourceServer extends Context.Service<ResourceServer, {
  * - If the issuer cannot be reached, requests with unknown tokens are rejected with 503.
  * - Spans and logs of a backend to which the Layer is provided show neither proofs nor tokens in queries.
  *
- * The id of a principal is made of issuer and subject. Handlers have the principal of their request, and never its
- * token (AUT-43): use `TokenExchange` for other APIs.
+ * The id of a principal is made of issuer and subject, and of the resource, if `resource` is a function. Handlers
+ * have the principal of their request, and never its token (AUT-43): use `TokenExchange` for other APIs.
  *
  * @example
  * ```ts
@@ -250,7 +250,11 @@ export const layer = <R = never>(
         verifiers,
         (verifier) => Effect.map(verifier.make, (verify) => ({ ...verifier, verify }))
       ),
-      principals: { claimsOf: options.claims ?? Principals.claimsOf, includes: options.includes ?? (() => []) },
+      principals: {
+        claimsOf: options.claims ?? Principals.claimsOf,
+        includes: options.includes ?? (() => []),
+        hasTenants: typeof options.resource !== "string"
+      },
       capacity: options.maxRememberedTokens ?? 10_000,
       clock,
       scope

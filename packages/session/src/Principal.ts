@@ -44,7 +44,8 @@ export const isSame = (one: Principal | undefined, other: Principal | undefined)
 
 /**
  * Returns the id of a principal from the issuer and the subject of its token. Two pairs never have the same id: no
- * issuer can imitate a subject of another one.
+ * issuer can imitate a subject of another one. With the resource of a tenant, an account is another principal at each
+ * tenant: a token for one of them opens no session of another.
  *
  * @example
  * ```ts
@@ -56,7 +57,8 @@ export const isSame = (one: Principal | undefined, other: Principal | undefined)
  *
  * @category constructors
  */
-export const idOf = (issuer: string, subject: string): string => JSON.stringify([issuer, subject])
+export const idOf = (issuer: string, subject: string, resource?: string): string =>
+  resource === undefined ? JSON.stringify([issuer, subject]) : JSON.stringify([issuer, subject, resource])
 
 /**
  * Returns whether a principal has all of these scopes. An anonymous sender has none.

@@ -11,6 +11,8 @@ describe("a principal", () => {
     assert.notStrictEqual(Principal.idOf("https://a", "b c"), Principal.idOf("https://a b", "c"))
     assert.notStrictEqual(Principal.idOf("a\",\"b", "c"), Principal.idOf("a", "b\",\"c"))
     assert.notStrictEqual(Principal.idOf("", "ab"), Principal.idOf("a", "b"))
+    const ofTenants = ["", "a", "b"].map((tenant) => Principal.idOf("a", "b", tenant))
+    assert.strictEqual(new Set([...ids, ...ofTenants]).size, ids.length + ofTenants.length)
   })
 
   it("[AUT-46] has the scopes that are granted to it, and an anonymous sender has none", () => {

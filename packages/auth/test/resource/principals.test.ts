@@ -68,6 +68,25 @@ describe("the principal of a token", () => {
       assert.strictEqual((yield* withSession(yield* issuer.sign({ aud: resource }))).status, 204)
     }))
 
+  it.live("[AUT-42] [AUT-55] of a tenant uses no session of the same account at another tenant", () =>
+    Effect.gen(function*() {
+      const issuer = yield* Issuer.start
+      const [one, two] = ["https://one.example/mcp", "https://two.example/mcp"]
+      const server = yield* serve({
+        resource: ({ host }) => host?.startsWith("localhost:") === true ? two : one,
+        issuers: [issuer.url]
+      })
+      const opened = yield* sendToken(server, yield* issuer.sign({ aud: one }))
+      const session = String(opened.headers["mcp-session-id"])
+      const end = Effect.fnUntraced(function*(aud: string, host: string) {
+        const headers = ["Authorization", `Bearer ${yield* issuer.sign({ aud })}`, "Mcp-Session-Id", session]
+        return (yield* send(server, headers, { host, method: "DELETE" })).status
+      })
+      assert.strictEqual(yield* end(two, "127.0.0.1"), 401)
+      assert.strictEqual(yield* end(two, "localhost"), 404)
+      assert.strictEqual(yield* end(one, "127.0.0.1"), 204)
+    }))
+
   it.live("[AUT-43] gives a handler no way to the token of its client", () =>
     Effect.gen(function*() {
       const issuer = yield* Issuer.start

@@ -117,13 +117,17 @@ const initialize = JSON.stringify({
 export const send = (
   { port }: Pick<ProtectedServer, "port">,
   headers: ReadonlyArray<string> = [],
-  { method = "POST", path = "/mcp" }: { readonly method?: string; readonly path?: string } = {}
+  { host = "127.0.0.1", method = "POST", path = "/mcp" }: {
+    readonly host?: string
+    readonly method?: string
+    readonly path?: string
+  } = {}
 ): Effect.Effect<Answer> =>
   Effect.promise(() =>
     new Promise((resolve, reject) => {
       const all = [
         "Host",
-        `127.0.0.1:${port}`,
+        `${host}:${port}`,
         "Content-Type",
         "application/json",
         "Accept",

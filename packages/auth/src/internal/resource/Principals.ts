@@ -57,6 +57,8 @@ const freeze = (value: unknown): void => {
 export interface Settings {
   readonly claimsOf: (token: VerifiedToken) => JsonObject.JsonObject
   readonly includes: (scope: string) => ReadonlyArray<string>
+  /** Whether the server has several resources. An account is then another principal at each of them (AUT-42). */
+  readonly hasTenants: boolean
 }
 
 /** Returns claims without those that change. Larger ones are left out, because every session keeps them. */
@@ -70,9 +72,14 @@ const stable = (claims: JsonObject.JsonObject): JsonObject.JsonObject => {
 }
 
 /** Returns the principal of a token for a resource. Its scopes include those of the hierarchy (AUT-48). */
-export const make = ({ claimsOf, includes }: Settings, token: VerifiedToken, resource: string): Principal.Principal => {
+export const make = (
+  { claimsOf, hasTenants, includes }: Settings,
+  token: VerifiedToken,
+  resource: string
+): Principal.Principal => {
+  const { issuer, subject } = token
   const principal: Principal.Principal = {
-    id: Principal.idOf(token.issuer, token.subject),
+    id: hasTenants ? Principal.idOf(issuer, subject, resource) : Principal.idOf(issuer, subject),
     claims: stable({ ...claimsOf(token), resource }),
     scopes: Scopes.expand(token.scopes, includes),
     expiresAt: token.expiresAt
