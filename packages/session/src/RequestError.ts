@@ -200,7 +200,9 @@ export const withoutCause = ({ message, method, reason }: RequestError): string 
     case "NotSubscribable":
       return `${method}: the server does not notify of changes of the resource`
     case "SendFailed":
-      return `${method}: the request could not be sent`
+      return reason.error.reason._tag === "AuthorizationRequired"
+        ? `${method}: a person has to authorize the client at the server first`
+        : `${method}: the request could not be sent`
     case "OutcomeUnknown":
       return `${method}: the response was lost, and the peer may have carried out the request`
     case "Timeout":
