@@ -55,7 +55,7 @@ export const authorized = (
 ): Effect.Effect<void, TransportError.TransportError> => {
   const following = (state: Required): Effect.Effect<never> =>
     Effect.andThen(report(state), state.changed === undefined ? Effect.never : Effect.flatMap(state.changed, following))
-  const contained = ContainedAuthorization.of(required)
+  const contained = ContainedAuthorization.of(required, TransportError.make)
   return Effect.raceFirst(contained.authorized, following(contained))
 }
 

@@ -150,7 +150,7 @@ const within = <A>(
     // Streams and sessions wait for a person in the background, and end without the person.
     Effect.mapError((error) =>
       error.reason._tag === "AuthorizationRequired"
-        ? TransportError.make(ContainedAuthorization.of(error.reason))
+        ? TransportError.make(ContainedAuthorization.of(error.reason, TransportError.make))
         : error
     )
   )
