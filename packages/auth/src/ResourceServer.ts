@@ -125,7 +125,7 @@ export interface Options<R = never> {
   readonly dpop?: DpopOptions | undefined
   /** The longest token, in bytes. Default 16,384. */
   readonly maxTokenBytes?: number | undefined
-  /** The number of verified tokens that are remembered, about 2 KB each. Default 10,000. */
+  /** The number of verified tokens that are remembered: fewer, if they are longer than 2 KB. Default 10,000. */
   readonly maxRememberedTokens?: number | undefined
   /** The time for which clients and proxies keep the metadata. Default 1 hour. */
   readonly metadataMaxAge?: Duration.Input | undefined

@@ -113,6 +113,36 @@ describe("accounts of one client", () => {
     }))
 })
 
+describe("the memory of verified tokens", () => {
+  it.live("is bounded in bytes, whatever tokens a client collects", () =>
+    Effect.gen(function*() {
+      let verified = 0
+      const verifier = TokenVerifier.custom(remote, {
+        rememberFor: "1 minute",
+        verify: (token) =>
+          Effect.sync(() => {
+            verified++
+            const scopes = Redacted.value(token).startsWith("many")
+              ? Array.from({ length: 100 }, (_, n) => `s${n}`)
+              : []
+            return { subject: "eve", scopes, expiresAt: undefined, claims: {} }
+          })
+      })
+      const server = yield* serve({ resource, issuers: [verifier], maxRememberedTokens: 3 })
+      /** Returns how often the tokens are verified if each is sent twice. */
+      const verifications = Effect.fnUntraced(function*(...tokens: ReadonlyArray<string>) {
+        const before = verified
+        for (const token of [...tokens, ...tokens]) {
+          assert.strictEqual((yield* sendToken(server, token)).status, 200)
+        }
+        return verified - before
+      })
+      assert.strictEqual(yield* verifications("a", "b", "c"), 3)
+      assert.strictEqual(yield* verifications("a".repeat(4_000), "b".repeat(4_000)), 4)
+      assert.strictEqual(yield* verifications("many"), 2)
+    }))
+})
+
 describe("a token that an issuer gives for an API", () => {
   it.live("[AUT-43] is an access token, with the characters of a header", () =>
     Effect.gen(function*() {

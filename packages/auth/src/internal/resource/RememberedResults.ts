@@ -15,6 +15,9 @@ interface Remembered<A, E> {
 export interface Options<A, E> {
   /** The number of results that are remembered. */
   readonly capacity: number
+  /** The total weight of the results that are remembered, by `weightOf`. Default: no bound. */
+  readonly maxWeight?: number
+  readonly weightOf?: (exit: Exit.Exit<A, E>) => number
   readonly clock: Clock.Clock
   /** The scope of the program: what is being made ends with it. */
   readonly scope: Scope.Scope
@@ -33,7 +36,10 @@ export class RememberedResults<A, E> {
 
   constructor(options: Options<A, E>) {
     this.#options = options
-    this.#results = LeastRecentlyUsed.make({ size: options.capacity, weight: Number.POSITIVE_INFINITY })
+    this.#results = LeastRecentlyUsed.make({
+      size: options.capacity,
+      weight: options.maxWeight ?? Number.POSITIVE_INFINITY
+    })
   }
 
   /** Returns what is remembered of a key. */
@@ -69,7 +75,7 @@ export class RememberedResults<A, E> {
           fiber.addObserver((exit) => {
             this.#runs.delete(key)
             const until = this.#options.until(exit, this.#options.clock.currentTimeMillisUnsafe())
-            if (until !== undefined) this.#results.set(key, { exit, until }, 1)
+            if (until !== undefined) this.#results.set(key, { exit, until }, this.#options.weightOf?.(exit) ?? 1)
           })
           return restore(Fiber.join(fiber))
         }

@@ -30,7 +30,14 @@ export interface Identified {
   readonly token: VerifiedToken
   readonly principal: Principal.Principal
   readonly until: number
+  /** The bytes that it occupies, roughly. */
+  readonly weight: number
 }
+
+/** The bytes of a usual token, of a rejection, and of each scope of a token. */
+const usualBytes = 2_048
+const rejectedBytes = 256
+const scopeBytes = 40
 
 /** The rejection of a token, and the time until which it is remembered. */
 class RememberedRejection {
@@ -66,6 +73,9 @@ export interface Settings {
 export const make = ({ capacity, clock, principals, scope, verifiers }: Settings): TokenVerification => {
   const remembered = new RememberedResults<Identified, RememberedRejection | Unavailable>({
     capacity,
+    // One client can have many tokens with thousands of scopes.
+    maxWeight: capacity * usualBytes,
+    weightOf: (exit) => Exit.isSuccess(exit) ? exit.value.weight : rejectedBytes,
     clock,
     scope,
     until: (exit) => {
@@ -87,7 +97,8 @@ export const make = ({ capacity, clock, principals, scope, verifiers }: Settings
     const principal = Principals.make(principals, verified, resource)
     SubjectTokens.keep(principal, { token: Redacted.make(token), issuer: verified.issuer })
     const until = clock.currentTimeMillisUnsafe() + verifier.rememberMillis
-    return { token: verified, principal, until: Math.min(until, verified.expiresAt ?? until) }
+    const weight = token.length + scopeBytes * (verified.scopes.length + (principal.scopes?.length ?? 0))
+    return { token: verified, principal, until: Math.min(until, verified.expiresAt ?? until), weight }
   }
 
   const verify = Effect.fnUntraced(function*(
