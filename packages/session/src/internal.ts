@@ -2,7 +2,6 @@
  * Parts of this package that other packages of this project use. They change without notice. None of them loads schemas
  * or a session, so that a transport costs little to import.
  */
-export * as ContainedAuthorization from "./internal/client/ContainedAuthorization.ts"
 export * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
 export * as ForeignCall from "./internal/engine/ForeignCall.ts"
 export { HandlerCutoff } from "./internal/engine/HandlerCutoff.ts"

@@ -4,6 +4,7 @@
  */
 export type { CallTaskRequests } from "./internal/client/CallTaskRequests.ts"
 export type { AskedSession, GatedClientTasks } from "./internal/client/ClientTaskGate.ts"
+export * as ContainedAuthorization from "./internal/client/ContainedAuthorization.ts"
 export * as Paging from "./internal/client/Paging.ts"
 export * as TaskPolling from "./internal/client/TaskPolling.ts"
 export type { TaskResults } from "./internal/client/TaskResults.ts"

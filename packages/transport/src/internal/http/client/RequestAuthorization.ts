@@ -1,5 +1,6 @@
 /** The authorization of single requests at one server. */
-import { ContainedAuthorization, ForeignCall } from "@effect-mcp/session/internal"
+import { ForeignCall } from "@effect-mcp/session/internal"
+import { ContainedAuthorization } from "@effect-mcp/session/internalEngine"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
