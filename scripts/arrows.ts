@@ -27,7 +27,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   benchmarks: ["protocol", "session", "tasks", "transport", "auth", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "auth", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "auth", "server"],
-  simulation: ["protocol", "session", "testing"],
+  simulation: ["protocol", "session", "transport", "auth", "testing"],
   soak: ["protocol", "session", "tasks", "json-schema", "transport", "server", "client", "gateway", "testing"]
 }
 
@@ -86,6 +86,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/reactivity/*": "packages/tasks/src/NodeSqlite.ts",
   "effect/http/*": [
     "packages/transport/src/*",
+    "packages/auth/src/OAuth.ts",
     "packages/auth/src/ResourceServer.ts",
     "packages/auth/src/internal/fetch/*",
     "packages/auth/src/internal/resource/*",

@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
+import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
@@ -74,6 +75,12 @@ export interface Options extends ServerOptions {
    * authorization go only to public addresses otherwise, except to the server itself (AUT-54).
    */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
+  /**
+   * The client of the requests of an authorization, such as one that uses a proxy, or that of a browser. It must not
+   * follow redirects. It resolves names itself, so only URLs with a literal private address are refused, and it must
+   * refuse names that lead to one. Default: a client of Node that does (AUT-54).
+   */
+  readonly httpClient?: HttpClient | undefined
   /** The name that a person sees when the client asks for access, if it is registered dynamically. */
   readonly clientName?: string | undefined
 }
@@ -202,12 +209,14 @@ interface Access {
 
 /** Creates the service, which ends with the scope: a sign-in that waits is ended, and its listener is closed. */
 const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAuth["Service"], never, Scope.Scope> {
-  const { allowedOrigins, clientName, servers = {} } = options
+  const { allowedOrigins, clientName, httpClient, servers = {} } = options
   const scope = yield* Scope.Scope
   const clock = yield* Clock.Clock
   const provided = yield* Effect.serviceOption(TokenStore.TokenStore)
   const store = options.store ?? Option.getOrUndefined(provided) ?? (yield* TokenStore.makeMemory())
-  const http = yield* OAuthHttp.makeNode({ allowedOrigins })
+  const http = httpClient === undefined
+    ? yield* OAuthHttp.makeNode({ allowedOrigins })
+    : OAuthHttp.make(httpClient, { allowedOrigins })
   const all = new Map(Object.entries(servers).map(([url, own]) => [Discovery.canonicalUri(new URL(url)), own]))
   /** The authorizations at each server, by the client that a configuration describes. */
   const accesses = new Map<string, Array<Access>>()

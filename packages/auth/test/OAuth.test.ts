@@ -4,6 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Net from "node:net"
@@ -703,5 +705,35 @@ describe("start", () => {
       const oauth = yield* build({ userAgent: scriptedPerson.make().userAgent })
       const exit = yield* Effect.exit(oauth.start(server.url))
       assert.deepInclude(reasonOf(exit), { _tag: "RegistrationFailed", status: 400 })
+    }))
+})
+
+describe("another HTTP client", () => {
+  it.live("[AUT-54] sends the requests, and none to a private address that a server names", () =>
+    Effect.gen(function*() {
+      const { identity, server } = yield* started()
+      const sent: Array<string> = []
+      const http = yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer)
+      const httpClient = HttpClient.tapRequest(http, ({ url }) => Effect.sync(() => void sent.push(url)))
+      const ada = scriptedPerson.make()
+      const oauth = yield* build({ userAgent: ada.userAgent, httpClient })
+      assert.strictEqual((yield* caller.callAndWait(oauth.authorization, server.url)).status, 200)
+      assert.includeMembers(sent, identity.to("/token").map(() => `${identity.issuer}/token`))
+      assert.lengthOf(identity.to("/token"), 1)
+
+      sent.length = 0
+      const remote = yield* oauth.authorization.of(new URL("https://notes.example/mcp"))
+      const exit = yield* Effect.exit(remote.rejected({
+        method: "POST",
+        url: new URL("https://notes.example/mcp"),
+        status: 401,
+        challenges: [{ scheme: "Bearer", parameters: { resource_metadata: "https://169.254.169.254/latest" } }],
+        sentWith: {},
+        operation: "read",
+        repetitions: 0,
+        header: () => undefined
+      }))
+      assert.strictEqual(causeOf(exit)?._tag, "AddressForbidden")
+      assert.deepStrictEqual(sent, [])
     }))
 })

@@ -76,6 +76,40 @@ it.live("a sign-in that is begun anew without an answer registers a remembered c
     assert.lengthOf(identity.to("/reg"), 2)
   }))
 
+it.live("a sign-in that is begun anew keeps the client of tokens that another program has stored", () =>
+  Effect.gen(function*() {
+    const { identity, server } = yield* started()
+    const store = yield* TokenStore.makeMemory()
+    const ada = scriptedPerson.make()
+    const first = yield* build({ userAgent: ada.userAgent, store })
+    yield* first.login(server.url)
+    const bob = scriptedPerson.make()
+    bob.act = () => Promise.resolve()
+    const second = yield* build({ userAgent: bob.userAgent, store })
+    yield* second.start(server.url)
+    yield* second.start(server.url)
+    assert.lengthOf(identity.to("/reg"), 1)
+  }))
+
+it.live("a program uses the tokens that another one has stored, also if that one is another client", () =>
+  Effect.gen(function*() {
+    const { identity, server } = yield* started()
+    const store = yield* TokenStore.makeMemory()
+    const ada = scriptedPerson.make()
+    const first = yield* build({ userAgent: ada.userAgent, store })
+    yield* caller.callAndWait(first.authorization, server.url)
+    const old = server.calls.at(-1)?.authorization
+    const key = { _tag: "Registration", issuer: identity.issuer, account: "default" } as const
+    yield* store.remove(key, (yield* store.read(key))?.version ?? "")
+    const second = yield* build({ userAgent: scriptedPerson.make().userAgent, store })
+    yield* second.login(server.url)
+    assert.lengthOf(identity.to("/reg"), 2)
+
+    server.judge = ({ authorization }) => authorization === old ? { status: 401, challenge: "" } : undefined
+    assert.strictEqual((yield* caller.call(first.authorization, server.url)).status, 200)
+    assert.lengthOf(ada.windows, 1)
+  }))
+
 it.live("an outage before the window opens does not use up the window", () =>
   Effect.gen(function*() {
     const { identity, server } = yield* started()

@@ -4,7 +4,8 @@
  *
  * Its clock is a `TestClock` for these programs. In contrast to `TestClock.layer`, no fiber moves the clock: the caller
  * of {@link VirtualRuntime} does, outside of the runtime, and a virtual hour is one function call. Programs in it must
- * not wait for real I/O: no promise, no file, no socket.
+ * not wait for real I/O: no file, no socket. If they wait for promises, the caller waits for a macrotask after each
+ * step, and calls `act` while `hasReady` returns `true`.
  *
  * The servers in it seal the states of their questions with a `RequestStateSeal` that writes the same texts in each
  * run, and whose states no other runtime can open.
@@ -59,6 +60,8 @@ export interface VirtualRuntime {
   readonly living: () => number
   /** Returns the time at which the next sleeping fiber is due, or `undefined` if no fiber sleeps. */
   readonly nextDue: () => number | undefined
+  /** Returns whether fibers are ready that something outside has resumed. They run with the next function called. */
+  readonly hasReady: () => boolean
   /**
    * Returns whether something outside has resumed a fiber: a timer of the platform, a promise or a socket. The programs
    * are not reproducible then.
@@ -167,7 +170,7 @@ const makeScheduler = (choose: (count: number) => number, notSettled: () => NotS
     },
     makeDispatcher: () => dispatcher
   }
-  return { scheduler, enter, settle, isResumedFromOutside: () => fromOutside }
+  return { scheduler, enter, settle, hasReady: () => ready.length > 0, isResumedFromOutside: () => fromOutside }
 }
 
 const makeClock = (settle: () => void) => {
@@ -236,7 +239,7 @@ const makeClock = (settle: () => void) => {
 export const make = (options: Options): VirtualRuntime => {
   const { interleaving, seed } = options
   const choices = Choices.make(seed, "interleaving")
-  const { enter, isResumedFromOutside, scheduler, settle } = makeScheduler(
+  const { enter, hasReady, isResumedFromOutside, scheduler, settle } = makeScheduler(
     interleaving === "Random" ? choices.below : () => 0,
     () => new NotSettledError({ seed, at: now(), steps: maxSteps })
   )
@@ -259,6 +262,7 @@ export const make = (options: Options): VirtualRuntime => {
     advance: (millis) => enter(() => advanceTo(now() + millis)),
     living: fibers.living,
     nextDue,
+    hasReady,
     isResumedFromOutside
   }
 }

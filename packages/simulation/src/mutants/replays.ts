@@ -13,7 +13,7 @@ const Replay = Schema.Struct({
   law: Schema.String,
   /** The number of inputs up to the one that found the mutant. */
   runs: Schema.Int,
-  /** A conversation or a trial. */
+  /** A conversation, a trial or a script. */
   input: Schema.Unknown
 })
 
@@ -54,7 +54,7 @@ export const withoutMutant = async (
   input: unknown
 ): Promise<{ readonly violations: ReadonlyArray<Search.Violation>; readonly length: number }> => {
   const { lengthOf, replay } = await named(name).load()
-  return { violations: replay(input), length: lengthOf(input) }
+  return { violations: await replay(input), length: lengthOf(input) }
 }
 
 export const page = "docs/mutants.md"

@@ -1,8 +1,8 @@
 /**
  * Searches for an input that finds a mutant.
  *
- * `node search.ts NAME` searches; `node search.ts NAME INPUT` runs one conversation or trial. Prints the result as one
- * line of JSON.
+ * `node search.ts NAME` searches; `node search.ts NAME INPUT` runs one conversation, trial or script. Prints the result
+ * as one line of JSON.
  */
 import * as Effect from "effect/Effect"
 import { apply } from "./Mutant.ts"
@@ -36,7 +36,9 @@ const search = async () => {
 }
 
 console.log(
-  JSON.stringify(input === undefined ? await search() : { laws: replay(JSON.parse(input)).map(({ law }) => law) })
+  JSON.stringify(
+    input === undefined ? await search() : { laws: (await replay(JSON.parse(input))).map(({ law }) => law) }
+  )
 )
 // A mutant may have left a fiber running.
 process.exit()

@@ -2,15 +2,16 @@
 
 import type { Search } from "@effect-mcp/testing/internal"
 import type * as Effect from "effect/Effect"
+import * as credentials from "./credentials.ts"
 import * as eras from "./eras.ts"
 import type { Mutant } from "./Mutant.ts"
 import * as table from "./table.ts"
 
-/** The simulation of a set. Its inputs are conversations or trials. */
+/** The simulation of a set. Its inputs are conversations, trials or scripts. */
 interface Simulation {
   readonly run: (options: Search.Options) => Effect.Effect<Search.Found<unknown> | undefined>
   /** Returns the laws that do not hold in a stored input. */
-  readonly replay: (input: unknown) => ReadonlyArray<Search.Violation>
+  readonly replay: (input: unknown) => ReadonlyArray<Search.Violation> | Promise<ReadonlyArray<Search.Violation>>
   /** Returns the number of commands or steps of a stored input. */
   readonly lengthOf: (input: unknown) => number
 }
@@ -26,7 +27,8 @@ export const sessions: MutantSet = { mutants: table.mutants, load: () => import(
 
 const sets: ReadonlyArray<MutantSet> = [
   sessions,
-  { mutants: eras.mutants, load: () => import("../eras/Search.ts") }
+  { mutants: eras.mutants, load: () => import("../eras/Search.ts") },
+  { mutants: credentials.mutants, load: () => import("../credentials/Search.ts") }
 ]
 
 /** The mutants of all sets. */

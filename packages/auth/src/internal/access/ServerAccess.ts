@@ -374,11 +374,12 @@ export class ServerAccess implements ServerAuthorization {
         return yield* credentials.refreshAfter(sent.accessToken)
       }
       const target = discovered.success
-      const isKnown = credentials !== undefined && credentials.key.issuer === target.issuer &&
-        credentials.key.resource === target.resource
-      if (isKnown) return sent === undefined ? undefined : yield* credentials.refreshAfter(sent.accessToken)
-      // Another program may have signed in, or this one at another issuer.
       const client = yield* this.#settings.registration.known(target)
+      const isKnown = credentials !== undefined && credentials.key.issuer === target.issuer &&
+        credentials.key.resource === target.resource &&
+        (client === undefined || credentials.key.client === client.client.client_id)
+      if (isKnown) return sent === undefined ? undefined : yield* credentials.refreshAfter(sent.accessToken)
+      // Another program may have signed in, also as another client, or this one at another issuer.
       if (client === undefined) return undefined
       const other = yield* this.#use(this.#keyOf(target, client))
       const tokens = yield* other.refreshIfNeeded
@@ -486,6 +487,8 @@ export class ServerAccess implements ServerAuthorization {
   #forgetUnknown(target: Target): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
       const clientId = this.#signIns.pending?.rememberedClient
+      // Another program may have stored tokens of this client.
+      yield* this.#restore
       const tokens = yield* this.#credentials?.current ?? Effect.undefined
       if (clientId !== undefined && tokens === undefined) yield* this.#settings.registration.forget(target, clientId)
     }).pipe(Effect.ignore)

@@ -181,7 +181,8 @@ export const make = (options: Options): Effect.Effect<Discovery> =>
     const lookup = (request: Request): Effect.Effect<Found, OAuthError.OAuthError> => {
       const key = keyOf(request)
       const found = Cache.get(cache, key)
-      return request.isFresh === true ? Effect.andThen(Cache.invalidate(cache, key), found) : found
+      // The results for other challenges of the server are as old.
+      return request.isFresh === true ? Effect.andThen(Cache.invalidateAll(cache), found) : found
     }
     return {
       discover: (request) =>

@@ -211,6 +211,20 @@ describe("the memory of discovery", () => {
       assert.strictEqual((yield* discovery.discover({ server, isFresh: true })).issuer, moved)
     }))
 
+  it.live("[AUT-19] a fresh search also replaces what was found for other challenges", () =>
+    Effect.gen(function*() {
+      const { discovery, issuer, name, resource, server } = yield* start()
+      const moved = `${issuer.origin}/moved`
+      name([issuer.origin])
+      issuer.routes.set(oauthAt, issuerMetadata(issuer.origin))
+      issuer.routes.set(`${oauthAt}/moved`, issuerMetadata(moved))
+      const challenge = challengeOf({ resource_metadata: `${resource.origin}${resourceAt}/mcp` })
+      assert.strictEqual((yield* discovery.discover({ server, challenge })).issuer, issuer.origin)
+      name([moved])
+      yield* discovery.discover({ server, isFresh: true })
+      assert.strictEqual((yield* discovery.discover({ server, challenge })).issuer, moved)
+    }))
+
   it.live("a server that does not answer now is a passing failure, which is not remembered", () =>
     Effect.gen(function*() {
       const { discovery, issuer, name, resource, server } = yield* start()
