@@ -110,6 +110,21 @@ it.live("a program uses the tokens that another one has stored, also if that one
     assert.lengthOf(ada.windows, 1)
   }))
 
+it.live("a program whose window is not answered uses the tokens that another one has stored meanwhile", () =>
+  Effect.gen(function*() {
+    const { server } = yield* started()
+    const store = yield* TokenStore.makeMemory()
+    const ada = scriptedPerson.make()
+    ada.act = () => Promise.resolve()
+    const first = yield* build({ userAgent: ada.userAgent, store })
+    const exit = yield* Effect.exit(caller.call(first.authorization, server.url))
+    const error = Exit.findErrorOption(exit)
+    assert.strictEqual(error._tag === "Some" && error.value.reason._tag, "AuthorizationRequired")
+    const second = yield* build({ userAgent: scriptedPerson.make().userAgent, store })
+    yield* second.login(server.url)
+    assert.strictEqual((yield* caller.call(first.authorization, server.url)).status, 200)
+  }))
+
 it.live("an outage before the window opens does not use up the window", () =>
   Effect.gen(function*() {
     const { identity, server } = yield* started()

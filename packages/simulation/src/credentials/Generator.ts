@@ -35,7 +35,7 @@ const kinds: ReadonlyArray<readonly [weight: number, commands: Arbitrary.Arbitra
   [14, Arbitrary.schema(call)],
   [16, pass],
   [4, Arbitrary.schema(start)],
-  [2, Arbitrary.schema(close)],
+  [5, Arbitrary.schema(close)],
   [5, Arbitrary.schema(kill)],
   [3, Arbitrary.schema(suspend)],
   [2, Arbitrary.schema(resume)],
@@ -50,6 +50,9 @@ const kinds: ReadonlyArray<readonly [weight: number, commands: Arbitrary.Arbitra
   [1, Arbitrary.schema(callElsewhere)]
 ]
 
+/** The slots of commands. Most scripts have fewer processes than there are slots, so the first are drawn more often. */
+const slots = generators.oneOf<Of<"Call">["slot"]>(0, 0, 0, 1, 1, 2)
+
 const [first = Arbitrary.schema(call), ...others] = kinds.flatMap(([weight, kind]) =>
   Array.from({ length: weight }, () => kind)
 )
@@ -63,5 +66,11 @@ export const arbitrary: Arbitrary.Arbitrary<Script> = Arbitrary.all({
   confirms: generators.oneOf(false, true),
   isSignedIn: generators.oneOf(true, true, true, false),
   processes: generators.oneOf<Script["processes"]>(1, 2, 3),
-  commands: Arbitrary.array(generators.choose(first, ...others), { minLength: 1, maxLength: 16 })
+  commands: Arbitrary.array(
+    Arbitrary.map(
+      Arbitrary.all({ command: generators.choose(first, ...others), slot: slots }),
+      ({ command, slot }): Command => "slot" in command ? { ...command, slot } : command
+    ),
+    { minLength: 1, maxLength: 16 }
+  )
 })

@@ -108,10 +108,11 @@ export class SimulatedProcess {
     this.#lifeline.resume()
   }
 
-  /** Ends the process in order: its acts first, and then its authorization. */
+  /** Ends the process in order: its acts first, and then its authorization. A process that is suspended continues. */
   close(): void {
     if (!this.isAlive) return
     this.#isClosed = true
+    this.#lifeline.resume()
     const ended = Effect.andThen(Scope.close(this.#acts, Exit.void), Scope.close(this.#scope, Exit.void))
     this.#world.runtime.start(
       Effect.andThen(

@@ -27,12 +27,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "this.#lease.release"
   },
   {
-    name: "does not save tokens when it closes",
-    at: "SharedCredentials.close",
-    original: "yield* Effect.ignore(this.#known.save)",
-    broken: ""
-  },
-  {
     name: "opens a window beside the one that is open",
     at: "SignIns.#begun",
     original: "const pending = this.#pending ?? new PendingSignIn(",
@@ -100,12 +94,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "return last?.error"
   },
   {
-    name: "uses stored tokens only as the client that it was",
-    at: "ServerAccess.#refreshed",
-    original: "(client === undefined || credentials.key.client === client.client.client_id)",
-    broken: "true"
-  },
-  {
     name: "forgets a client whose tokens are in the store",
     at: "ServerAccess.#forgetUnknown",
     original: "yield* this.#restore",
@@ -115,12 +103,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "leaves its fibers when it closes",
     at: "SharedCredentials.close",
     original: "yield* Scope.close(this.#fibers, Exit.void)",
-    broken: ""
-  },
-  {
-    name: "leaves its lease when it closes",
-    at: "SharedCredentials.close",
-    original: "yield* this.#lease.release",
     broken: ""
   },
   {

@@ -46,7 +46,7 @@ const refreshes = ({ events }: History): number => {
 
 describe("the credentials of processes", () => {
   for (const portion of [1, 2]) {
-    it.live(`keep their laws (part ${portion})`, () => keepTheirCredentials(portion, 250), { timeout: 60_000 })
+    it.live(`keep their laws (part ${portion})`, () => keepTheirCredentials(portion, 200), { timeout: 60_000 })
   }
 })
 
@@ -121,6 +121,16 @@ describe("a script in which a law was broken", () => {
     [
       "a step-up after a login went to the issuer that the server had left",
       script([write(0), { _tag: "Migrate" }, { _tag: "Login", slot: 0 }], { confirms: true, storeMillis: 1200 })
+    ],
+    [
+      "a process whose window was not answered did not look for the tokens of another process",
+      script([
+        { _tag: "Logout", slot: 0 },
+        write(1),
+        pass(3000),
+        { _tag: "Person", answer: "Ignores" },
+        { _tag: "Login", slot: 0 }
+      ], { processes: 2, storeMillis: 0, seed: 0 })
     ]
   ]
   for (const [what, one] of found) {

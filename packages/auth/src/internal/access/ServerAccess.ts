@@ -229,7 +229,7 @@ export class ServerAccess implements ServerAuthorization {
   get #usable(): Effect.Effect<StoredTokens | undefined, OAuthError.OAuthError> {
     return Effect.gen({ self: this }, function*() {
       if (this.#failure !== undefined) return yield* this.#failure
-      if (!this.#isRestored) yield* this.#serialized(this.#restore)
+      if (this.#mayRestore) yield* this.#serialized(this.#restore)
       const credentials = this.#credentials
       if (credentials === undefined) return undefined
       const tokens = yield* credentials.refreshIfNeeded
@@ -250,10 +250,15 @@ export class ServerAccess implements ServerAuthorization {
     })
   }
 
-  /** Searches the store for the tokens of an earlier program, once. */
+  /** Whether the store may have tokens of another program: one may sign in while a person is asked here. */
+  get #mayRestore(): boolean {
+    return !this.#isRestored || (this.#credentials === undefined && this.#signIns.pending !== undefined)
+  }
+
+  /** Searches the store for the tokens of another program: once, and again while a person is asked. */
   get #restore(): Effect.Effect<void, OAuthError.OAuthError> {
     return Effect.gen({ self: this }, function*() {
-      if (this.#isRestored) return
+      if (!this.#mayRestore) return
       const key = yield* RememberedKey.find(this.#settings)
       if (key !== undefined) yield* this.#use(key)
       this.#isRestored = true
