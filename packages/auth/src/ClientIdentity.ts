@@ -60,6 +60,9 @@ export interface PreRegistered extends Credential {
   /**
    * The issuer that has given the client id. Default: the issuer of the first server that uses the client id. With
    * another issuer it is not used (AUT-20).
+   *
+   * Name it for a client with a secret, and for one of `Grant.workloadIdentity`: the server names its issuer, so that a
+   * hostile server that is the first would receive the secret or the assertion.
    */
   readonly issuer?: string | undefined
   /** The redirect URI of the registration. Default: the one of the `UserAgent`. */

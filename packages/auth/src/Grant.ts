@@ -58,7 +58,9 @@ export type Grant =
  *
  * export const job = OAuth.layer({
  *   grant: Grant.clientCredentials,
- *   identity: { preRegistered: [{ clientId: "nightly", secret: Redacted.make("secret") }] }
+ *   identity: {
+ *     preRegistered: [{ issuer: "https://auth.example", clientId: "nightly", secret: Redacted.make("secret") }]
+ *   }
  * })
  * ```
  *
@@ -68,7 +70,8 @@ export const clientCredentials: Grant = { _tag: "ClientCredentials" }
 
 /**
  * The grant of a workload whose platform asserts its identity (RFC 7523; AUX-06). The assertion is read for each token
- * request. After a rejection there is no other attempt until `OAuth.login`.
+ * request. After a rejection there is no other attempt until `OAuth.login`. Name the `issuer` of the client: a hostile
+ * server could otherwise name its own issuer, which would receive the assertion.
  *
  * @example
  * ```ts
