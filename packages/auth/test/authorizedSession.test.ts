@@ -48,7 +48,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a session of revision %s",
       const { issuer, server } = yield* start
       const session = yield* sessionAt(server, revision)
       const { content: [content] } = yield* session.callTool("any")
-      assert.deepInclude(content, { text: Principal.idOf(issuer.url, "app") })
+      assert.deepInclude(content, { text: Principal.idOf(issuer.url, "app", server.url) })
       assert.deepInclude(server.principals[0], { scopes: ["notes:read"] })
       assert.includeMembers(issuer.requests, ["/.well-known/oauth-authorization-server", "/token"])
       // Without an authorization, the client learns what the server needs, and gets no session.
