@@ -1,10 +1,11 @@
 /**
  * Checks that the `exports` of each public package list its entries one by one, and match its modules.
  *
- * Every module that `index.ts` exports is an entry of its own, such as `@effect-mcp/session/Limits`. A package can have
- * further entries that `index.ts` does not export, such as one that needs an optional peer. Every other module in
+ * Every module that `index.ts` exports is an entry of its own, such as `@effect-mcp/session/Limits`. So is every module
+ * that `node/index.ts` exports, for programs on Node, such as `@effect-mcp/transport/node/StdioServer`. A package can
+ * have further entries that no index exports, such as one that needs an optional peer. Every other module in
  * `src/` is exported by one of these entries, or lies in `src/internal/`. `publishConfig` lists the same entries in
- * `dist/` and `dist/node/`.
+ * `dist/` and `dist/joined/`.
  *
  * `node scripts/entries.ts` prints each difference as `file message`, and fails if there is any. `--update` first
  * writes the `exports` of `package.json`; further entries stay.
@@ -41,7 +42,7 @@ interface Published {
 const published = (source: string): Published => {
   const name = source.replace(/^\.\/src\//, "").replace(/\.ts$/, "")
   const module = `./dist/${name}.js`
-  return { types: `./dist/${name}.d.ts`, module, node: `./dist/node/${name}.js`, default: module }
+  return { types: `./dist/${name}.d.ts`, module, node: `./dist/joined/${name}.js`, default: module }
 }
 
 const manifestEntry = "./package.json"
@@ -52,12 +53,16 @@ const entriesOf = ({ folder, manifest, sources }: Package): ReadonlyMap<string, 
     const source = typeof target === "string" ? target : ""
     return sources.includes(path.posix.join("packages", folder, source)) ? [[entry, source] as const] : []
   })
-  const fromIndex = exportedFrom(`packages/${folder}/src/index.ts`).map((specifier) => {
-    const module = specifier.slice("./".length)
-    return [`./${module.replace(/(?:\/index)?\.ts$/, "")}`, `./src/${module}`] as const
-  })
-  const entries = new Map([...listed, ...fromIndex])
+  const fromIndex = (place: string) => {
+    const index = `packages/${folder}/src/${place}index.ts`
+    return !sources.includes(index) ? [] : exportedFrom(index).map((specifier) => {
+      const module = `${place}${specifier.slice("./".length)}`
+      return [`./${module.replace(/(?:\/index)?\.ts$/, "")}`, `./src/${module}`] as const
+    })
+  }
+  const entries = new Map([...listed, ...fromIndex(""), ...fromIndex("node/")])
   entries.set(".", "./src/index.ts")
+  if (sources.includes(`packages/${folder}/src/node/index.ts`)) entries.set("./node", "./src/node/index.ts")
   return new Map(Array.from(entries).toSorted(([one], [other]) => one < other ? -1 : 1))
 }
 

@@ -1,10 +1,10 @@
 /**
- * Writes `dist/node` of each public package: its modules joined to few files, for Node.
+ * Writes `dist/joined` of each public package: its modules joined to few files, for Node.
  *
  * Most of the start of a program is the time in which Node finds, opens and compiles files: about 1 ms for each. `dist`
- * has a file for each module, from which a bundler takes what a program uses. Node gets `dist/node`: one file with the
- * modules that most programs use, and a small file for each entry. Other modules stay apart, because they load more,
- * such as HTTP, WebSocket and optional packages. The condition `node` of `exports` leads there.
+ * has a file for each module, from which a bundler takes what a program uses. Node gets `dist/joined`: one file with
+ * the modules that most programs use, and a small file for each entry. Other modules stay apart, because they load
+ * more, such as HTTP, WebSocket and optional packages. The condition `node` of `exports` leads there.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -50,7 +50,7 @@ const loadedBy = async (input: Array<string>): Promise<ReadonlySet<string>> => {
 }
 
 const write = async (one: Package): Promise<number> => {
-  const dir = path.join(root, "packages", one.folder, "dist", "node")
+  const dir = path.join(root, "packages", one.folder, "dist", "joined")
   const entries = entriesOf(one)
   const groups = await Promise.all((joined[one.folder] ?? []).map(async (names, index, all) => {
     const loaded = await loadedBy(names.map((name) => entries[name] ?? ""))
@@ -74,5 +74,5 @@ const write = async (one: Package): Promise<number> => {
 }
 
 for (const one of publicPackages) {
-  console.log(`packages/${one.folder}/dist/node: ${one.sources.length} modules in ${await write(one)} files`)
+  console.log(`packages/${one.folder}/dist/joined: ${one.sources.length} modules in ${await write(one)} files`)
 }

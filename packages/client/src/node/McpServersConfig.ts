@@ -1,0 +1,2 @@
+/** `McpServersConfig` on Node. */
+export * from "../McpServersConfig.ts"

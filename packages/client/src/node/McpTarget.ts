@@ -1,0 +1,2 @@
+/** `McpTarget` on Node. */
+export * from "../McpTarget.ts"

@@ -1,0 +1,7 @@
+/**
+ * Clients as applications use them, on Node: everything of this package, and targets that need Node.
+ */
+export * from "../index.ts"
+
+export * as McpServersConfig from "./McpServersConfig.ts"
+export * as McpTarget from "./McpTarget.ts"

@@ -1,0 +1,2 @@
+/** `McpServer` on Node. */
+export * from "../McpServer.ts"

@@ -1,0 +1,6 @@
+/**
+ * Servers as applications write them, on Node: everything of this package, and servers over stdio.
+ */
+export * from "../index.ts"
+
+export * as McpServer from "./McpServer.ts"

@@ -1,0 +1,2 @@
+/** `HttpFallbackClient` on Node. */
+export * from "../HttpFallbackClient.ts"

@@ -1,0 +1,2 @@
+/** `HttpSseClient` on Node. */
+export * from "../HttpSseClient.ts"

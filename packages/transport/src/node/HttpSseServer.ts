@@ -1,0 +1,2 @@
+/** `HttpSseServer` on Node. */
+export * from "../HttpSseServer.ts"

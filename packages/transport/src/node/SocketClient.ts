@@ -1,0 +1,2 @@
+/** `SocketClient` on Node. */
+export * from "../SocketClient.ts"

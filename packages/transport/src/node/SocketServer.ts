@@ -1,0 +1,2 @@
+/** `SocketServer` on Node. */
+export * from "../SocketServer.ts"

@@ -1,0 +1,2 @@
+/** `StatelessHttpServer` on Node. */
+export * from "../StatelessHttpServer.ts"

@@ -1,0 +1,2 @@
+/** `StdioClient` on Node. */
+export * from "../StdioClient.ts"

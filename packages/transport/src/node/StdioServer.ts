@@ -1,0 +1,2 @@
+/** `StdioServer` on Node. */
+export * from "../StdioServer.ts"

@@ -1,0 +1,2 @@
+/** `StreamableHttpClient` on Node. */
+export * from "../StreamableHttpClient.ts"

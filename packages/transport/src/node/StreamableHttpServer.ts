@@ -1,0 +1,2 @@
+/** `StreamableHttpServer` on Node. */
+export * from "../StreamableHttpServer.ts"

@@ -1,0 +1,2 @@
+/** `WebSocketClient` on Node. */
+export * from "../WebSocketClient.ts"

@@ -1,0 +1,2 @@
+/** `WebSocketServer` on Node. */
+export * from "../WebSocketServer.ts"
