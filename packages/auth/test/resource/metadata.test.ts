@@ -111,6 +111,19 @@ describe("the metadata of a resource server", () => {
       }
     }))
 
+  it.live("of a tenant by its host take linear time, whatever the client writes there", () =>
+    Effect.gen(function*() {
+      const server = yield* serve({
+        resource: ({ host }) => `https://${host}/mcp`,
+        issuers: ["https://login.example"]
+      })
+      const began = performance.now()
+      const answer = yield* send(server, [], { host: `${"a".repeat(100_000)}#`, method: "GET", path: wellKnown })
+      assert.strictEqual(answer.status, 500)
+      // Quadratic time is a minute.
+      assert.isBelow(performance.now() - began, 5_000)
+    }))
+
   it.live("[AUT-46] a token without a required scope is rejected with 403 and all of them", () =>
     Effect.gen(function*() {
       const issuer = yield* Issuer.start

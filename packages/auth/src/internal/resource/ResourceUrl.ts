@@ -3,8 +3,9 @@
 /** The well-known path of the metadata of protected resources. */
 export const wellKnown = "/.well-known/oauth-protected-resource"
 
-// Texts are cut, not parsed: the URL class would add a slash, and clients compare characters (AUT-07).
-const parts = /^([a-z][a-z0-9+.-]*:\/\/[^/?#\s]+)([^?#\s]*)(\?[^#\s]*)?$/i
+// Texts are cut, not parsed: the URL class would add a slash, and clients compare characters (AUT-07). A tenant may
+// depend on the header `Host`: without the slash of the path, the expression would take quadratic time.
+const parts = /^([a-z][a-z0-9+.-]*:\/\/[^/?#\s]+)(\/[^?#\s]*)?(\?[^#\s]*)?$/i
 
 /** Returns the reason why a text is no URL of a protected resource. */
 export const problemOf = (resource: string): string | undefined => {
