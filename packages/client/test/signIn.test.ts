@@ -1,5 +1,5 @@
 /** Supervised clients that sign in with OAuth at a real authorization server, and groups of them. */
-import { OAuth } from "@effect-mcp/auth"
+import { OAuth, OAuthError } from "@effect-mcp/auth"
 import { McpClient, McpClients, McpServersConfig, McpTarget, ServerStatus } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -118,6 +118,11 @@ describe("a supervised client with OAuth", () => {
         assert.deepStrictEqual(yield* account.status, { _tag: "SignedOut" })
         const error = yield* Effect.flip(clients.callTool("notes__read", {}, { waitTimeout: "1 second" }))
         assert.include(error.message, "needs a person to sign in")
+        const reason = error._tag === "RequestError" && error.reason._tag === "SendFailed"
+          ? error.reason.error.reason
+          : undefined
+        const cause = reason?._tag === "AuthorizationFailed" ? reason.cause : undefined
+        assert.strictEqual(cause instanceof OAuthError.OAuthError && cause.reason._tag, "SignInRequired")
         assert.lengthOf(ada.windows, 1)
         yield* account.login({ scopes: ["notes:write"] })
         assert.lengthOf(ada.windows, 2)

@@ -14,6 +14,9 @@ import * as ServerAddress from "./internal/shared/ServerAddress.ts"
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null
 
+/** The depth to which the members of an error are searched. */
+const maxDepth = 4
+
 /**
  * Hides secrets of at least 4 characters in what a transport reports: errors, lost streams, the exit of a process,
  * error responses of the peer, and texts of it that are no messages. A secret after a scheme (`Bearer …`) is hidden by
@@ -76,6 +79,23 @@ class Hiding implements HiddenSecrets {
     return shown
   }
 
+  /** Returns whether an error consists of texts without secrets, and of other plain values. */
+  #isHarmless(error: unknown): boolean {
+    if (!(error instanceof Error)) return false
+    const names = Object.getOwnPropertyNames(error)
+    return this.#hasNoSecret(error.message, 0) &&
+      names.every((name) => this.#hasNoSecret(Object.getOwnPropertyDescriptor(error, name)?.value, maxDepth))
+  }
+
+  #hasNoSecret(value: unknown, depth: number): boolean {
+    if (typeof value === "string") return this.text(value) === value
+    if (typeof value === "number" || typeof value === "boolean" || value === undefined || value === null) return true
+    if (depth === 0 || typeof value !== "object") return false
+    const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
+    return isPlain &&
+      Object.entries(value).every(([name, member]) => this.text(name) === name && this.#hasNoSecret(member, depth - 1))
+  }
+
   #exit(exit: CloseReason.ProcessExit | undefined): CloseReason.ProcessExit | undefined {
     return exit === undefined ? undefined : { ...exit, stderr: exit.stderr.map(this.text) }
   }
@@ -107,7 +127,8 @@ class Hiding implements HiddenSecrets {
           ...reason,
           target: this.#target(reason.target),
           problem: this.text(reason.problem),
-          cause: this.#cause(reason.cause)
+          // A program recognizes the errors of its authorization by their class and members, which a copy lacks.
+          cause: this.#isHarmless(reason.cause) ? reason.cause : this.#cause(reason.cause)
         }
       case "Rejected": {
         const { challenge, target } = reason

@@ -163,6 +163,34 @@ describe("a secret that a server repeats is in no error", () => {
       assertHidden(yield* shownBy(WebSocketClient.layerNode({ url: url("socket"), headers })))
     }).pipe(Effect.scoped))
 
+  class Problem extends Error {
+    readonly reason: unknown
+
+    constructor(message: string, reason: unknown) {
+      super(message)
+      this.reason = reason
+    }
+  }
+  const shownCauses: Readonly<Record<string, readonly [cause: Error, isKept: boolean]>> = {
+    "texts without secrets is kept": [new Problem("no scope", { _tag: "SignInRequired", scopes: ["read"] }), true],
+    "a secret in its message is copied": [new Problem(secret, undefined), false],
+    "a secret in a member is copied": [new Problem("no scope", { scopes: ["read", { of: secret }] }), false],
+    "a secret in a name is copied": [new Problem("no scope", { [secret]: 1 }), false],
+    "an object of another class is copied": [new Problem("no scope", new Map([[secret, 1]])), false],
+    "a cause of another class is copied": [new Error("no scope", { cause: new Error(secret) }), false]
+  }
+  for (const [name, [cause, isKept]] of Object.entries(shownCauses)) {
+    it.effect(`the error of an authorization with ${name}`, () =>
+      Effect.gen(function*() {
+        const failure = TransportError.make({ _tag: "AuthorizationFailed", target: "x", problem: "no scope", cause })
+        const { transport } = HiddenSecrets.make([secret])
+        const { reason } = yield* Effect.flip(Effect.scoped(transport({ connect: Effect.fail(failure) }).connect))
+        assert.strictEqual(reason._tag === "AuthorizationFailed" && reason.cause === cause, isKept)
+        assert.notInclude(inspect(reason, { depth: 9 }), secret)
+        assert.include(inspect(reason, { depth: 9 }), "no scope")
+      }))
+  }
+
   const repeating = (text: string) =>
     TransportError.make({
       _tag: "AuthorizationFailed",
