@@ -31,7 +31,7 @@ export interface WebUserAgent {
   /**
    * Passes a redirect on to the sign-in that waits for it. Returns whether one does. The user is the one whose browser
    * session has received the redirect: the sign-in of another user does not take it, so that no user can be given the
-   * tokens of another.
+   * tokens of another. The tokens are requested after that: wait for `authorized` of the sign-in.
    */
   readonly complete: (user: string, parameters: URLSearchParams) => Effect.Effect<boolean>
 }
@@ -51,17 +51,22 @@ interface Waiting {
 
 /**
  * Creates the user agents of an application. A page of the application calls `OAuth.start`, and sends the browser to
- * the URL that it returns. The page at `redirectUri` calls `complete`.
+ * the URL that it returns. The page at `redirectUri` calls `complete`, and waits for `authorized` of the sign-in.
  *
  * @example
  * ```ts
- * import { WebUserAgent } from "@effect-mcp/auth"
+ * import { type OAuth, WebUserAgent } from "@effect-mcp/auth"
+ * import * as Effect from "effect/Effect"
  *
  * export const users = WebUserAgent.make({ redirectUri: "https://app.example/oauth/callback" })
  * export const agent = users.of("ada")
  *
- * // In the page at the redirect URI, with the user of its session:
- * export const callback = (user: string, url: URL) => users.complete(user, url.searchParams)
+ * // In the page at the redirect URI, with the user of its session, and the sign-in that `OAuth.start` has returned:
+ * export const callback = (user: string, url: URL, signIn: OAuth.SignIn) =>
+ *   Effect.flatMap(
+ *     users.complete(user, url.searchParams),
+ *     (isExpected) => isExpected ? Effect.as(signIn.authorized, true) : Effect.succeed(false)
+ *   )
  * ```
  *
  * @category constructors

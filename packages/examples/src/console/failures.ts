@@ -38,8 +38,21 @@ export type Failure =
   | TransportError
   | Unknown
 
-/** Returns a failure in words. */
-export const describe = (failure: Failure): string => {
+/** The members in which an error has the one that caused it. */
+const members = ["status", "problem", "error", "reason", "cause"]
+
+/** Returns whether a failure was caused by the authorization, so that a sign-in may help. */
+const isAboutAuthorization = (failure: unknown): boolean =>
+  typeof failure === "object" && failure !== null && "_tag" in failure &&
+  (failure._tag === "AuthorizationFailed" || failure._tag === "Unauthenticated" ||
+    members.some((name) => isAboutAuthorization(Reflect.get(failure, name))))
+
+const advice = "; the command login signs in, and so do the options --sign-in and --tokens"
+
+/** Returns a failure in words, with the ways to sign in if that may help. */
+export const describe = (failure: Failure): string => wordsOf(failure) + (isAboutAuthorization(failure) ? advice : "")
+
+const wordsOf = (failure: Failure): string => {
   switch (failure._tag) {
     case "QuitError":
       return "cancelled"

@@ -30,8 +30,8 @@ export const commandOf = (platform: NodeJS.Platform, env: Readonly<Record<string
 const failed = (command: Command, problem: string): OAuthError.OAuthError =>
   OAuthError.make({
     _tag: "UserAgentFailed",
-    problem: `${command[0]} did not open the browser: ${problem}; use another command, or another user agent, ` +
-      "such as NodeUserAgent.paste"
+    problem: `${command[0]} did not open the browser: ${problem}; set command of NodeUserAgent.browser, or use ` +
+      "NodeUserAgent.paste or NodeUserAgent.device"
   })
 
 /** The time within which an exit status other than 0 means that no browser was opened. */
