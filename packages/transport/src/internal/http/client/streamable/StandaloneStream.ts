@@ -63,11 +63,10 @@ export class StandaloneStream {
           reportLost(undefined)
           return yield* this.#renewed(session)
         }
-        if (outcome._tag === "Unauthorized") {
-          const authorized = yield* Effect.result(outcome.authorized)
-          if (Result.isFailure(authorized)) return reportLost(authorized.failure)
-        }
-        if (outcome._tag === "Rejected") {
+        const authorized = outcome._tag === "Unauthorized" ? yield* Effect.result(outcome.authorized) : Result.void
+        // The session goes on, and a person may sign in later.
+        const isSignedOut = outcome._tag === "Rejected" && outcome.error.reason._tag === "AuthorizationFailed"
+        if (outcome._tag === "Rejected" && !isSignedOut) {
           const { reason } = outcome.error
           // The server does not offer the stream (SHS-13).
           if (reason._tag === "Rejected" && reason.status === 405 && !wasOpened) return
@@ -84,8 +83,13 @@ export class StandaloneStream {
           retryMillis: stream.retryMillis(),
           retryAfterMillis: outcome._tag === "Unavailable" ? outcome.retryAfterMillis : undefined
         })
-        reportLost("error" in outcome ? outcome.error : outcome.cause, delayMillis)
-        if (outcome._tag === "Rejected") stream = receive()
+        const cause = Result.isFailure(authorized)
+          ? authorized.failure
+          : "error" in outcome
+          ? outcome.error
+          : outcome.cause
+        reportLost(cause, delayMillis)
+        if (outcome._tag === "Rejected" && !isSignedOut) stream = receive()
         yield* Effect.sleep(delayMillis)
       }
     })

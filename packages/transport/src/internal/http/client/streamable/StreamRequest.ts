@@ -59,6 +59,11 @@ const withoutResponse = (error: TransportError.TransportError): StreamOutcome =>
       return { _tag: "Unavailable", cause: reason.cause, retryAfterMillis: undefined }
     case "AuthorizationRequired":
       return { _tag: "Unauthorized", error, authorized: reason.authorized }
+    case "AuthorizationFailed":
+      // The issuer of the tokens may answer later.
+      return reason.isPermanent === true
+        ? { _tag: "Rejected", error }
+        : { _tag: "Unavailable", cause: error, retryAfterMillis: undefined }
     default:
       return { _tag: "Rejected", error }
   }

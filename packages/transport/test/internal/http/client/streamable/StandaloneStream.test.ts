@@ -100,18 +100,37 @@ describe("a standalone stream whose server requires that a person authorizes the
       assert.deepStrictEqual(sent.slice(0, 3).map(({ lastEventId }) => lastEventId), [undefined, "e0", "e0"])
     }))
 
-  it.effect("ends if the person refuses", () =>
-    Effect.gen(function*() {
-      const { acted, required } = person()
-      const { reported, sent } = yield* standalone(() => required)
-      const refused = TransportError.make({ _tag: "AuthorizationFailed", target: "x", problem: "no", cause: undefined })
-      Deferred.doneUnsafe(acted, Exit.fail(refused))
-      yield* TestClock.adjust("1 hour")
-      assert.lengthOf(sent, 1)
-      assert.deepStrictEqual(reported, [
-        { _tag: "StreamLost", method: undefined, cause: refused, retryAfterMillis: undefined }
-      ])
-    }))
+  for (const isPermanent of [true, undefined]) {
+    const kind = isPermanent === true ? "permanently" : "for a time"
+    it.effect(`is requested again with pauses if the authorization fails ${kind}, and resumes when it succeeds`, () =>
+      Effect.gen(function*() {
+        const { acted, required } = person()
+        const refused = TransportError.make({
+          _tag: "AuthorizationFailed",
+          target: "x",
+          problem: "no",
+          cause: undefined,
+          ...(isPermanent === undefined ? undefined : { isPermanent })
+        })
+        let error: TransportError.TransportError | undefined
+        const { reported, sent } = yield* standalone((_, index) => error ?? events([[`e${index}`, note(index)]]))
+        error = required
+        yield* TestClock.adjust("1 minute")
+        error = refused
+        Deferred.doneUnsafe(acted, Exit.fail(refused))
+        for (let minute = 0; minute < 10; minute++) yield* TestClock.adjust("1 minute")
+        const attempts = sent.length
+        assert.isAbove(attempts, 4)
+        assert.isBelow(attempts, 120)
+        assert.deepInclude(reported.at(-1), { _tag: "StreamLost", cause: refused })
+        error = undefined
+        yield* TestClock.adjust("1 minute")
+        const ids = sent.map(({ lastEventId }) => lastEventId)
+        assert.deepStrictEqual(ids.slice(0, 3), [undefined, "e0", "e0"])
+        assert.strictEqual(ids[attempts], "e0")
+        assert.strictEqual(ids[attempts + 1], `e${attempts}`)
+      }))
+  }
 
   it.effect("is not requested without a pause if an authorization completes and is useless", () =>
     Effect.gen(function*() {
