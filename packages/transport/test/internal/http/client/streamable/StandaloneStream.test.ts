@@ -100,8 +100,8 @@ describe("a standalone stream whose server requires that a person authorizes the
       assert.deepStrictEqual(sent.slice(0, 3).map(({ lastEventId }) => lastEventId), [undefined, "e0", "e0"])
     }))
 
-  for (const isPermanent of [true, undefined]) {
-    const kind = isPermanent === true ? "permanently" : "for a time"
+  const kinds = { "permanently": { isPermanent: true }, "for a time": {} } as const
+  for (const [kind, members] of Object.entries(kinds)) {
     it.effect(`is requested again with pauses if the authorization fails ${kind}, and resumes when it succeeds`, () =>
       Effect.gen(function*() {
         const { acted, required } = person()
@@ -110,7 +110,7 @@ describe("a standalone stream whose server requires that a person authorizes the
           target: "x",
           problem: "no",
           cause: undefined,
-          ...(isPermanent === undefined ? undefined : { isPermanent })
+          ...members
         })
         let error: TransportError.TransportError | undefined
         const { reported, sent } = yield* standalone((_, index) => error ?? events([[`e${index}`, note(index)]]))
