@@ -12,7 +12,7 @@ import type { TokenStoreError } from "./TokenStore.ts"
  * - `DiscoveryFailed`: the document at `url` breaks a rule, or cannot be read. Nothing was sent to a place that it
  *   names.
  * - `AddressForbidden`: the URL leads to a private, link-local or similar address. Nothing was sent.
- * - `NoClient`: the program has no client id at the issuer, and none can be registered.
+ * - `NoClient`: the program has no client at the issuer that it can use, and none can be registered.
  * - `RegistrationFailed`: the issuer has rejected the registration.
  * - `NoSubjectToken`: a server has no token of its client that it can exchange.
  * - `Denied`: the authorization server has answered the person's visit with an error, such as `access_denied`.
@@ -76,7 +76,7 @@ const describe = (reason: OAuthErrorReason): string => {
       return `${reason.url} leads to ${reason.address}, to which no request is sent; ` +
         "if it is yours, name its origin in `allowedOrigins`"
     case "NoClient":
-      return `there is no client id for ${reason.issuer}; ${reason.remedy}`
+      return `the program has no usable client at ${reason.issuer}; ${reason.remedy}`
     case "RegistrationFailed":
       return `${reason.issuer} rejected the registration with status ${reason.status}: ${said(reason.problem)}; ` +
         "register a client there, and give its id"
@@ -90,7 +90,7 @@ const describe = (reason: OAuthErrorReason): string => {
       return `${reason.issuer} rejected the token request with status ${reason.status}: ` +
         described(reason.error, reason.description)
     case "Unavailable":
-      return `${reason.url} does not answer now: ${reason.problem}; the tokens are kept`
+      return `${reason.url} cannot be used now: ${reason.problem}; the tokens are kept`
     case "SignInRequired":
       return `${reason.server} needs a person to sign in` +
         (reason.scopes === undefined ? "" : `, with the scopes ${said(reason.scopes.join(" "))}`) +

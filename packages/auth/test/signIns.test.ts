@@ -137,7 +137,7 @@ it.live("an outage before the window opens does not use up the window", () =>
     const ada = scriptedPerson.make()
     const oauth = yield* build({ userAgent: ada.userAgent })
     const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
-    assert.include(String(Exit.findErrorOption(exit)), "does not answer now")
+    assert.include(String(Exit.findErrorOption(exit)), "cannot be used now")
     assert.strictEqual((yield* caller.callAndWait(oauth.authorization, server.url)).status, 200)
     assert.lengthOf(ada.windows, 1)
   }))
