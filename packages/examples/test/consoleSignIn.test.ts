@@ -40,6 +40,7 @@ describe("the console at a server that people sign in to", () => {
         const script = yield* Console.run(["list", ...words], [server.url])
         assert.strictEqual(script.exitCode, 1)
         assert.include(script.stderr, "needs a person to sign in")
+        assert.include(script.stderr, "--sign-in")
 
         const terminal = yield* Terminal.start(process.execPath, Console.program, ...words, "--", server.url)
         yield* terminal.shows(`* sign in to ${server.url} with your browser: `)
