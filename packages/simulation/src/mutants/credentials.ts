@@ -41,8 +41,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "opens another window although the person declines it",
     at: "SignIns.#begun",
-    original: "if (!(yield* confirm({ server: this.#server, issuer, scopes }))) return yield* this.#needsLogin",
-    broken: "yield* confirm({ server: this.#server, issuer, scopes })"
+    original: "if (!(yield* ForeignCall.detachable(asking))) return yield* this.#needsLogin(reason)",
+    broken: "yield* ForeignCall.detachable(asking)"
   },
   {
     name: "permits another window after one that was closed",
@@ -96,7 +96,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "forgets a client whose tokens are in the store",
     at: "ServerAccess.#forgetUnknown",
-    original: "yield* this.#restore",
+    original: "yield* this.#search",
     broken: ""
   },
   {

@@ -131,6 +131,13 @@ describe("a script in which a law was broken", () => {
         { _tag: "Person", answer: "Ignores" },
         { _tag: "Login", slot: 0 }
       ], { processes: 2, storeMillis: 0, seed: 0 })
+    ],
+    [
+      "a process whose window was not answered did not look for the tokens of another process at another issuer",
+      script([{ _tag: "Migrate" }, write(1), pass(3000), { _tag: "Person", answer: "Ignores" }, {
+        _tag: "Login",
+        slot: 0
+      }], { processes: 2, storeMillis: 0, seed: 0 })
     ]
   ]
   for (const [what, one] of found) {

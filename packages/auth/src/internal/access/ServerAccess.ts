@@ -229,14 +229,21 @@ export class ServerAccess implements ServerAuthorization {
   get #usable(): Effect.Effect<StoredTokens | undefined, OAuthError.OAuthError> {
     return Effect.gen({ self: this }, function*() {
       if (this.#failure !== undefined) return yield* this.#failure
-      if (this.#mayRestore) yield* this.#serialized(this.#restore)
-      const credentials = this.#credentials
-      if (credentials === undefined) return undefined
-      const tokens = yield* credentials.refreshIfNeeded
+      if (!this.#isRestored) yield* this.#serialized(this.#restore)
+      const tokens = yield* this.#credentials?.refreshIfNeeded ?? Effect.undefined
+      if (tokens !== undefined) return tokens
+      if (this.#signIns.pending !== undefined) return yield* this.#serialized(this.#ofOthers)
       // Without a grant, the server answers with a challenge, which says what it needs.
-      if (tokens !== undefined || this.#granted === undefined) return tokens
-      return yield* this.#serialized(this.#renewed(this.#granted))
+      return this.#granted === undefined ? undefined : yield* this.#serialized(this.#renewed(this.#granted))
     })
+  }
+
+  /** Returns the tokens of another program, in which a person may have signed in while a person is asked here. */
+  get #ofOthers(): Effect.Effect<StoredTokens | undefined, OAuthError.OAuthError> {
+    return Effect.andThen(
+      this.#search,
+      Effect.suspend(() => this.#credentials?.refreshIfNeeded ?? Effect.undefined)
+    )
   }
 
   /** Requests the grant of the program again, because its tokens have expired. */
@@ -250,19 +257,21 @@ export class ServerAccess implements ServerAuthorization {
     })
   }
 
-  /** Whether the store may have tokens of another program: one may sign in while a person is asked here. */
-  get #mayRestore(): boolean {
-    return !this.#isRestored || (this.#credentials === undefined && this.#signIns.pending !== undefined)
-  }
-
-  /** Searches the store for the tokens of another program: once, and again while a person is asked. */
+  /** Searches the store for the tokens of an earlier program, once. */
   get #restore(): Effect.Effect<void, OAuthError.OAuthError> {
     return Effect.gen({ self: this }, function*() {
-      if (!this.#mayRestore) return
-      const key = yield* RememberedKey.find(this.#settings)
-      if (key !== undefined) yield* this.#use(key)
+      if (this.#isRestored) return
+      yield* this.#search
       this.#isRestored = true
     })
+  }
+
+  /** Searches the store for tokens of this program at the server, and uses them. */
+  get #search(): Effect.Effect<void, OAuthError.OAuthError> {
+    return Effect.flatMap(
+      RememberedKey.find(this.#settings),
+      (key) => key === undefined ? Effect.void : Effect.asVoid(this.#use(key))
+    )
   }
 
   /** Uses the tokens of a key from now on. */
@@ -493,7 +502,7 @@ export class ServerAccess implements ServerAuthorization {
     return Effect.gen({ self: this }, function*() {
       const clientId = this.#signIns.pending?.rememberedClient
       // Another program may have stored tokens of this client.
-      yield* this.#restore
+      yield* this.#search
       const tokens = yield* this.#credentials?.current ?? Effect.undefined
       if (clientId !== undefined && tokens === undefined) yield* this.#settings.registration.forget(target, clientId)
     }).pipe(Effect.ignore)
