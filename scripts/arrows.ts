@@ -38,12 +38,26 @@ const written: ReadonlySet<string> = new Set(["examples", "benchmarks", "compari
 const stableOnly: ReadonlySet<string> = new Set(["protocol", "session", "json-schema", "gateway"])
 
 /**
+ * The packages whose modules run in a browser and in a worker. What needs Node is in `src/node`, and is an entry whose
+ * name says so.
+ */
+const everywhere: ReadonlySet<string> = new Set(["protocol", "session", "json-schema", "tasks", "transport", "server"])
+
+/**
+ * The modules of these packages that need Node, and whose entries have another name.
+ */
+const onNode: ReadonlyArray<string> = [
+  "packages/tasks/src/NodeSqlite.ts",
+  "packages/server/src/McpDirectory.ts"
+]
+
+/**
  * The files of the other public packages that may import an unstable module of Effect: one file for a module if
  * possible, so that only this file changes with the module. `/*` matches everything below, for modules and files.
  */
 const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
-  "effect/Stdio": "packages/transport/src/StdioServer.ts",
-  "effect/process/*": ["packages/transport/src/StdioClient.ts", "packages/transport/src/internal/stdio/*"],
+  "effect/Stdio": "packages/transport/src/node/StdioServer.ts",
+  "effect/process/*": ["packages/transport/src/node/StdioClient.ts", "packages/transport/src/internal/stdio/*"],
   "effect/ai/Tool": [
     "packages/server/src/McpGroup.ts",
     "packages/server/src/McpRpcGroup.ts",
@@ -124,7 +138,8 @@ const httpClients = [
   `${transport}/internal/http/client/*`,
   ...["HttpClientOptions", "HttpFallbackClient", "HttpSseClient", "StreamableHttpClient"].map((name) =>
     `${transport}/${name}.ts`
-  )
+  ),
+  ...["HttpFallbackClient", "HttpSseClient", "StreamableHttpClient"].map((name) => `${transport}/node/${name}.ts`)
 ]
 
 const httpServers = [
@@ -132,14 +147,15 @@ const httpServers = [
   `${transport}/Authentication.ts`,
   ...["HttpServerOptions", "HttpSseServer", "StatelessHttpServer", "StreamableHttpServer"].map((name) =>
     `${transport}/${name}.ts`
-  )
+  ),
+  ...["HttpSseServer", "StatelessHttpServer", "StreamableHttpServer"].map((name) => `${transport}/node/${name}.ts`)
 ]
 
 const byteStreams = [
   ...["shared", "socket", "stdio"].map((folder) => `${transport}/internal/${folder}/*`),
-  ...["JsonLines", "Sse", "StdioClient", "StdioServer", "SocketClient", "SocketServer"].map((name) =>
-    `${transport}/${name}.ts`
-  )
+  ...["JsonLines", "Sse", "node/StdioClient", "node/StdioServer", "node/SocketClient", "node/SocketServer"].map((
+    name
+  ) => `${transport}/${name}.ts`)
 ]
 
 const transportSeparations: ReadonlyArray<Separation> = [
@@ -421,6 +437,39 @@ const optionalFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<
   }))
 }
 
+/** The modules that a specifier of a package of this workspace names, by the specifier. */
+const entryFiles: ReadonlyMap<string, string> = new Map(
+  packages.flatMap(({ folder, manifest }) =>
+    Object.entries(manifest.exports ?? {}).map(([entry, target]) =>
+      [path.posix.join(manifest.name, entry), path.posix.join("packages", folder, String(target))] as const
+    )
+  )
+)
+
+/** Returns the imports of Node that the modules for every platform lead to, also at a later time. */
+const platformFaults = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
+  const values = all.filter(({ isType }) => !isType)
+  const reached = new Set(
+    packages.filter(({ folder }) => everywhere.has(folder)).flatMap((one) =>
+      publicModules(one).filter((file) => !file.includes("/src/node/") && !onNode.includes(file))
+    )
+  )
+  for (const file of reached) {
+    for (const arrow of values) {
+      if (arrow.file !== file) continue
+      const target = isRelative(arrow.specifier) ? targetOf(arrow) : entryFiles.get(arrow.specifier)
+      if (target !== undefined) reached.add(target)
+    }
+  }
+  return values.filter(({ file, specifier }) =>
+    reached.has(file) && (isBuiltin(specifier) || packageOf(specifier) === "@effect/platform-node")
+  ).map(({ file, line, specifier }) => ({
+    file,
+    line,
+    message: `"${specifier}" needs Node, and a module for every platform leads to it`
+  }))
+}
+
 /** An import as a way from one place to another: from a file, or from a room. */
 interface Way {
   readonly arrow: Arrow
@@ -523,6 +572,7 @@ const absentPlaces = (): ReadonlyArray<Violation> => {
   const places = new Set([
     ...separations.flatMap(({ from, to }) => [...from, ...to]),
     ...Object.values(adapters).flat(),
+    ...onNode,
     ...Object.values(foreign)
   ])
   const sources = packages.flatMap((one) => one.sources)
@@ -540,6 +590,7 @@ const violations = [
   ...importFaults(all),
   ...packages.flatMap((one) => [...manifestFaults(one, all), ...optionalFaults(one, all)]),
   ...separationFaults(all),
+  ...platformFaults(all),
   ...fileCycles(all),
   ...roomCycles(all)
 ]

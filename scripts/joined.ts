@@ -20,9 +20,9 @@ const joined: { readonly [folder: string]: ReadonlyArray<ReadonlyArray<string>> 
   session: [["ServerSession", "internal"], ["internalEngine"], ["index"]],
   tasks: [["RemoteTasks"], ["ServerTasks"], ["index"]],
   "json-schema": [["index"]],
-  transport: [["StdioServer"]],
+  transport: [["node/StdioServer"]],
   auth: [],
-  server: [["McpServer"], ["McpGroup"]],
+  server: [["node/McpServer"], ["McpGroup"]],
   client: [],
   gateway: [],
   testing: []

@@ -13,7 +13,7 @@ import {
   StreamableHttpServer,
   WebSocketClient,
   WebSocketServer
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"

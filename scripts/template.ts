@@ -1,6 +1,6 @@
 /** A project that a user starts from the template of a stdio server. */
 import { ClientSession } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { deepStrictEqual } from "node:assert"

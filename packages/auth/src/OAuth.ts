@@ -333,7 +333,7 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
  * import { OAuth } from "@effect-mcp/auth"
  * import * as NodeUserAgent from "@effect-mcp/auth/NodeUserAgent"
  * import { ClientSession } from "@effect-mcp/session"
- * import { StreamableHttpClient } from "@effect-mcp/transport"
+ * import { StreamableHttpClient } from "@effect-mcp/transport/node"
  * import * as Layer from "effect/Layer"
  *
  * export const notes = ClientSession.layer({ info: { name: "example", version: "1.0.0" } }).pipe(

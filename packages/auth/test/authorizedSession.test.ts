@@ -2,7 +2,7 @@
 import { Grant, OAuth } from "@effect-mcp/auth"
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, Principal } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -5,7 +5,7 @@
 import { Grant, OAuth, ResourceServer } from "@effect-mcp/auth"
 import { Content } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
-import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
 import { McpClient, McpClients, McpServersConfig, type McpTarget, ServerStatus } from "@effect-mcp/client"
 import { Content } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost } from "@effect-mcp/session"
-import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

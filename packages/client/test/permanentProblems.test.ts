@@ -2,7 +2,7 @@
 import { McpClient, McpTarget } from "@effect-mcp/client"
 import { Revision } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
-import { Authentication, HttpSseClient, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, HttpSseClient, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,7 +1,7 @@
 /** A call to a server over HTTP that is away, while its session stays open. */
 import { McpClient, McpTarget } from "@effect-mcp/client"
 import { SessionHost } from "@effect-mcp/session"
-import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,7 +1,7 @@
 /** Program b: a server over HTTP with sessions, bearer tokens, and tasks of each user. */
 import { Tool } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

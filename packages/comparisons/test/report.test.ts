@@ -1,7 +1,7 @@
 /** Program c: a server over stdio whose tool logs, reports progress, asks the user and samples the client's model. */
 import { type Elicitation, Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import { assert } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** Program a: a server over stdio with tools, resources and a prompt. */
 import { type Content, Revision, Tool } from "@effect-mcp/protocol"
 import { ClientSession, type RequestError } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

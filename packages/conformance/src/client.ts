@@ -3,7 +3,7 @@
  * scenario and the revision in the environment.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
-import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClient"
+import * as StreamableHttpClient from "@effect-mcp/transport/node/StreamableHttpClient"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -15,7 +15,7 @@
  */
 import { McpError, McpGroup, McpMiddleware, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
 import { EventStore, SessionHost } from "@effect-mcp/session"
-import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Context from "effect/Context"

@@ -20,7 +20,7 @@
  *
  * The modules are imported one by one, because a client waits until the server has loaded its modules.
  */
-import * as McpServer from "@effect-mcp/server/McpServer"
+import * as McpServer from "@effect-mcp/server/node/McpServer"
 import { parseArgs } from "node:util"
 import * as Tools from "./tools.ts"
 

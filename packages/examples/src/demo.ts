@@ -7,7 +7,13 @@
  * ```
  */
 import type { Transport, TransportError } from "@effect-mcp/session"
-import { HttpSseClient, SocketClient, StdioClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
+import {
+  HttpSseClient,
+  SocketClient,
+  StdioClient,
+  StreamableHttpClient,
+  WebSocketClient
+} from "@effect-mcp/transport/node"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -4,7 +4,7 @@
  */
 import { JsonRpc, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, Recording } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { fileURLToPath } from "node:url"

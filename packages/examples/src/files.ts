@@ -9,7 +9,7 @@
  * A client reads `files://docs/serve.md`, and never learns where the directories are.
  */
 import * as McpDirectory from "@effect-mcp/server/McpDirectory"
-import * as McpServer from "@effect-mcp/server/McpServer"
+import * as McpServer from "@effect-mcp/server/node/McpServer"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -8,7 +8,7 @@
  *
  * The model repeats its last message and the user accepts everything. A real client replaces their Layers.
  */
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

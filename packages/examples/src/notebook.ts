@@ -15,7 +15,7 @@
  *
  * `notebook/` has one file for each feature.
  */
-import * as McpServer from "@effect-mcp/server/McpServer"
+import * as McpServer from "@effect-mcp/server/node/McpServer"
 import * as Notebook from "./notebook/server.ts"
 
 McpServer.runMainStdio(Notebook.layer, Notebook.options)

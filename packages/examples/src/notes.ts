@@ -13,7 +13,7 @@
  */
 import { Content, McpError, Prompt, Resource } from "@effect-mcp/protocol"
 import { McpGroup, McpMiddleware, McpPrompt, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
-import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Tool from "effect/ai/Tool"
 import * as Console from "effect/Console"

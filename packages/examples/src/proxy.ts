@@ -10,10 +10,10 @@
  * `wss:` stand for WebSocket, and `unix:` for a socket at a path of this machine.
  */
 import { Transport } from "@effect-mcp/session"
-import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
-import * as SocketClient from "@effect-mcp/transport/SocketClient"
-import * as StdioServer from "@effect-mcp/transport/StdioServer"
-import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
+import * as HttpFallbackClient from "@effect-mcp/transport/node/HttpFallbackClient"
+import * as SocketClient from "@effect-mcp/transport/node/SocketClient"
+import * as StdioServer from "@effect-mcp/transport/node/StdioServer"
+import * as WebSocketClient from "@effect-mcp/transport/node/WebSocketClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -9,7 +9,7 @@
  * The arguments are the database and the seconds that each of the six chapters takes. Started over stdio, as above, it
  * is a child process of its client: `reportClient.ts` is one.
  */
-import { McpGroup, McpRequest, McpServer, McpTool } from "@effect-mcp/server"
+import { McpGroup, McpRequest, McpServer, McpTool } from "@effect-mcp/server/node"
 import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
 import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
 import * as Tool from "effect/ai/Tool"

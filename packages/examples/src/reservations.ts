@@ -1,6 +1,6 @@
 /** A server over stdio that asks its user before it books. Arguments: the revisions that it serves; default: all. */
 import { Revision } from "@effect-mcp/protocol"
-import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server/node"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

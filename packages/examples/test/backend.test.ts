@@ -1,7 +1,12 @@
 /** The backend with an MCP server beside its own routes (`backend.ts`). */
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
-import { type HttpClientOptions, HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
+import {
+  type HttpClientOptions,
+  HttpSseClient,
+  StreamableHttpClient,
+  WebSocketClient
+} from "@effect-mcp/transport/node"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

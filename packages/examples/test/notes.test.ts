@@ -1,7 +1,7 @@
 /** The notes of several users, in a database file, over HTTP (`notes.ts`). */
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, type RequestError } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** The proxy as a child process, between a client over stdio and a server over HTTP (`proxy.ts`). */
 import { ClientSession, EventStore, MemoryTransport, SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, TransportLaws } from "@effect-mcp/testing/laws"
-import { Authentication, HttpFallbackClient, StdioClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, HttpFallbackClient, StdioClient, StreamableHttpServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"

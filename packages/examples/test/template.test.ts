@@ -87,7 +87,7 @@ describe.concurrent("the template of a stdio server", () => {
       const { code, modules } = yield* bundle(path.join(yield* folder, "server.mjs"))
       const bundled = Object.keys(modules).map((module) => module.replaceAll(path.sep, "/"))
       // Without these modules, the paths have changed, and the patterns match nothing.
-      assert.isTrue(bundled.some((module) => module.endsWith("/packages/transport/src/StdioServer.ts")))
+      assert.isTrue(bundled.some((module) => module.endsWith("/packages/transport/src/node/StdioServer.ts")))
       assert.isTrue(bundled.some((module) => module.endsWith("/effect/dist/ai/Tool.js")))
       assert.deepStrictEqual(bundled.filter((module) => unused.some((pattern) => pattern.test(module))), [])
       // The modules that a server with tasks loads later are in the same file, each in a function.

@@ -253,7 +253,7 @@ const register = Effect.fnUntraced(function*(
  * ```ts
  * import { McpProxy } from "@effect-mcp/gateway"
  * import { McpMount, McpServer } from "@effect-mcp/server"
- * import { StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
+ * import { StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
  * import * as Layer from "effect/Layer"
  *
  * const info = { name: "gateway", version: "1.0.0" }

@@ -1,7 +1,7 @@
 /** Secrets of a proxied server that fails, and its names in a log. */
 import { McpProxy } from "@effect-mcp/gateway"
 import { ServerSession } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"

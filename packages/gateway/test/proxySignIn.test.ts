@@ -1,7 +1,7 @@
 /** The sign-in at a proxied server, of which clients of the proxy learn nothing. */
 import { McpProxy } from "@effect-mcp/gateway"
 import * as TransportError from "@effect-mcp/session/TransportError"
-import { type ClientAuthorization, StreamableHttpClient } from "@effect-mcp/transport"
+import { type ClientAuthorization, StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"

@@ -2,7 +2,7 @@
 import { Content, Revision } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
 import { ClientSession, type SessionEvent } from "@effect-mcp/session"
-import { HttpFallbackClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
+import { HttpFallbackClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,7 +1,7 @@
 /** The client at revision 2026-07-28 against servers of official v2, and its fallback at servers of both SDKs. */
 import { Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type SessionEvent } from "@effect-mcp/session"
-import { HttpFallbackClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
+import { HttpFallbackClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** The client in each of its modes, with official servers of one era and of both. */
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, type SessionEvent } from "@effect-mcp/session"
-import { HttpFallbackClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
+import { HttpFallbackClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

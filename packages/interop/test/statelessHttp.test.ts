@@ -1,7 +1,7 @@
 /** The calculator's tools over HTTP without sessions, with the official clients. */
 import * as Tools from "@effect-mcp/examples/src/tools.ts"
 import { McpServer } from "@effect-mcp/server"
-import { Authentication, StatelessHttpServer } from "@effect-mcp/transport"
+import { Authentication, StatelessHttpServer } from "@effect-mcp/transport/node"
 import { assert, describe, layer } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"

@@ -1,6 +1,6 @@
 /** Servers that serve both eras on one connection or URL, with the official client in each of its modes. */
 import { McpServer } from "@effect-mcp/server"
-import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"

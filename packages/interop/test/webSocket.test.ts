@@ -1,7 +1,7 @@
 /** WebSocket with the official SDK, version 1: its client with our server, and its server with our client. */
 import { Content } from "@effect-mcp/protocol"
 import { ClientSession, RequestContext, type SessionEvent, SessionHost } from "@effect-mcp/session"
-import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport/node"
 import { WebSocketServer as ListeningServer } from "@effect/platform-node/NodeWS"
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"

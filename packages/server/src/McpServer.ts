@@ -4,12 +4,10 @@
 import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
-import * as RequestStateSeal from "@effect-mcp/session/RequestStateSeal"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import { Transport } from "@effect-mcp/session/Transport"
 import type { ServerTasks } from "@effect-mcp/tasks"
-import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -276,7 +274,7 @@ type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.Notifi
  * @example
  * ```ts
  * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
- * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
@@ -326,7 +324,7 @@ export const layerHost = <A, E, R, RO = never>(
  * @example
  * ```ts
  * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
- * import { StdioServer } from "@effect-mcp/transport"
+ * import { StdioServer } from "@effect-mcp/transport/node"
  * import * as Effect from "effect/Effect"
  *
  * const Time = McpGroup.make("time", McpResource.make("now", { uri: "time://now" }))
@@ -411,37 +409,6 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
  */
 export type Provided<R> = [Exclude<R, McpServer>] extends [never] ? unknown
   : { readonly "provide these services to the groups": Exclude<R, McpServer> }
-
-/**
- * Runs the groups as the whole program of this process, over standard input and output, as `StdioServer.runMain` does.
- * The states of its questions are sealed with a secret of this process, unless a Layer that the groups are provided
- * with, or merged with, has a `RequestStateSeal`.
- *
- * @example
- * ```ts
- * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
- * import * as Effect from "effect/Effect"
- *
- * const Time = McpGroup.make("time", McpResource.make("now", { uri: "time://now" }))
- * const TimeLive = Time.toLayer((handlers) =>
- *   handlers.resource("now", Effect.sync(() => new Date().toISOString()))
- * )
- *
- * // `main()` is the last line of the program.
- * export const main = () => McpServer.runMainStdio(TimeLive, { info: { name: "time", version: "1.0.0" } })
- * ```
- *
- * @category running
- */
-export const runMainStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, options: Named<Options>): void =>
-  StdioServer.runMain(
-    // `Provided` states that the groups need nothing else.
-    Effect.provide(
-      serve(trust<Layer.Layer<A, E, McpServer>>(groups), options),
-      // One client has one process, so that a secret of this process is enough.
-      Layer.merge(StdioServer.layerNode(), RequestStateSeal.layerEphemeral)
-    )
-  )
 
 /**
  * Provides the groups in this process as the transport of their client, for tests and for programs that use their own

@@ -2,7 +2,7 @@
 import type { InputRequired } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpServer } from "@effect-mcp/server"
 import { ClientSession, UsedStates } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"

@@ -2,7 +2,12 @@ import { McpError, Tool } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
 import * as McpHttpApi from "@effect-mcp/server/McpHttpApi"
 import { ClientSession, RequestContext } from "@effect-mcp/session"
-import { Authentication, StatelessHttpServer, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import {
+  Authentication,
+  StatelessHttpServer,
+  StreamableHttpClient,
+  StreamableHttpServer
+} from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"

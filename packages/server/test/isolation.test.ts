@@ -15,7 +15,7 @@ import {
   StreamableHttpServer,
   WebSocketClient,
   WebSocketServer
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /** Clients of revision 2026-07-28 that follow groups: subscriptions and changes of lists, without a session. */
 import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
 import { ClientSession } from "@effect-mcp/session"
-import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"

@@ -2,7 +2,7 @@
 import { Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { RemoteTasks } from "@effect-mcp/tasks"
-import * as StdioClient from "@effect-mcp/transport/StdioClient"
+import * as StdioClient from "@effect-mcp/transport/node/StdioClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -189,7 +189,7 @@ export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
  * @example
  * ```ts
  * import { ClientSession } from "@effect-mcp/session"
- * import { StdioClient } from "@effect-mcp/transport"
+ * import { StdioClient } from "@effect-mcp/transport/node"
  * import * as Layer from "effect/Layer"
  *
  * class Files extends ClientSession.Service<Files>()("app/Files") {}
@@ -224,7 +224,7 @@ export const layerAs = <
  * @example
  * ```ts
  * import { ClientSession } from "@effect-mcp/session"
- * import { StdioClient } from "@effect-mcp/transport"
+ * import { StdioClient } from "@effect-mcp/transport/node"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *

@@ -156,7 +156,7 @@ export class ServerSession
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
  * import { ServerSession } from "@effect-mcp/session"
- * import { StdioServer } from "@effect-mcp/transport"
+ * import { StdioServer } from "@effect-mcp/transport/node"
  * import * as Effect from "effect/Effect"
  *
  * export const main = Effect.gen(function*() {
@@ -187,7 +187,7 @@ export const make = <const H extends Handlers.Handlers<"client", unknown>, R = n
  * ```ts
  * import { Content, McpError } from "@effect-mcp/protocol"
  * import { ServerSession } from "@effect-mcp/session"
- * import { StdioServer } from "@effect-mcp/transport"
+ * import { StdioServer } from "@effect-mcp/transport/node"
  * import * as Effect from "effect/Effect"
  *
  * export const main = ServerSession.serve({
@@ -282,7 +282,7 @@ export const layerMemory = <const H extends Handlers.Handlers<"client", unknown>
  * @example
  * ```ts
  * import { ServerSession } from "@effect-mcp/session"
- * import { StdioServer } from "@effect-mcp/transport"
+ * import { StdioServer } from "@effect-mcp/transport/node"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *

@@ -5,7 +5,7 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import { LawServer } from "@effect-mcp/testing/laws"
-import * as StdioServer from "@effect-mcp/transport/StdioServer"
+import * as StdioServer from "@effect-mcp/transport/node/StdioServer"
 import * as Effect from "effect/Effect"
 import { crashStatus } from "./crashStatus.ts"
 

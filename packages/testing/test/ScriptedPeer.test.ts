@@ -10,7 +10,7 @@ import {
 } from "@effect-mcp/session"
 import { ScriptedPeer, TestSession, Transcript } from "@effect-mcp/testing"
 import { LawServer } from "@effect-mcp/testing/laws"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Context from "effect/Context"

@@ -8,7 +8,7 @@ import {
   HttpSseClient,
   HttpSseServer,
   StreamableHttpServer
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"

@@ -2,7 +2,7 @@
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
-import { JsonLines, SocketClient, SocketServer } from "@effect-mcp/transport"
+import { JsonLines, SocketClient, SocketServer } from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

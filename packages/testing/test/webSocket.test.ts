@@ -2,7 +2,7 @@
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
-import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"

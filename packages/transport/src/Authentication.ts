@@ -213,7 +213,7 @@ const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
  * @example
  * ```ts
  * import { SessionHost } from "@effect-mcp/session"
- * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
  * import * as Layer from "effect/Layer"
  *
  * const host = SessionHost.layer({}, { info: { name: "example", version: "1.0.0" } })

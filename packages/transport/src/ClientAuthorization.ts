@@ -168,7 +168,7 @@ export class ClientAuthorization extends Context.Service<ClientAuthorization, {
  *
  * @example
  * ```ts
- * import { AuthenticationChallenge, ClientAuthorization, StreamableHttpClient } from "@effect-mcp/transport"
+ * import { AuthenticationChallenge, ClientAuthorization, StreamableHttpClient } from "@effect-mcp/transport/node"
  * import * as Effect from "effect/Effect"
  * import * as Redacted from "effect/Redacted"
  *

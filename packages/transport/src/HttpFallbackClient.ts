@@ -68,8 +68,8 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /**
- * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one. The HTTP client must
- * not follow redirects by itself; see `StreamableHttpClient.layer`.
+ * Provides the transport over any HTTP client of Effect, which must not follow redirects by itself; see
+ * `StreamableHttpClient.layer`. On Node, `layerNode` of `@effect-mcp/transport/node` includes one.
  *
  * @example
  * ```ts
@@ -87,33 +87,6 @@ export const make = Effect.fnUntraced(function*(
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, HttpClient> =>
   Layer.effect(Transport.Transport, make(options))
-
-/**
- * Provides the transport on Node, over undici.
- *
- * @example
- * ```ts
- * import { ClientSession } from "@effect-mcp/session"
- * import { HttpFallbackClient } from "@effect-mcp/transport"
- * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
- *
- * // A server of either transport.
- * const server = HttpFallbackClient.layerNode({ url: "https://example.com/sse" })
- * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
- *
- * export const program = Effect.gen(function*() {
- *   const example = yield* ClientSession.ClientSession
- *   return yield* example.callTool("search", { words: "birthday" })
- * }).pipe(
- *   Effect.provide(Layer.provide(session, server))
- * )
- * ```
- *
- * @category layers
- */
-export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
-  Layer.provide(layer(options), HttpClients.undici)
 
 /**
  * Provides the transport over the global `fetch`, for browsers and all other platforms.

@@ -8,11 +8,9 @@
  * Both endpoints can stand beside Streamable HTTP, in front of the same {@link SessionHost} (SSE-09).
  */
 import { NumericOption } from "@effect-mcp/session/internal"
-import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
-import type { HttpServer } from "effect/http/HttpServer"
-import type { ServeError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as UrlParams from "effect/http/UrlParams"
@@ -22,7 +20,6 @@ import type { Authentication } from "./Authentication.ts"
 import type * as HttpServerOptions from "./HttpServerOptions.ts"
 import * as HttpGuard from "./internal/http/server/HttpGuard.ts"
 import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.ts"
-import * as NodeListener from "./internal/http/server/NodeListener.ts"
 import * as HttpSseHandler from "./internal/http/server/sse/HttpSseHandler.ts"
 import { messagesPath } from "./internal/http/server/sse/messagesPath.ts"
 import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
@@ -181,14 +178,13 @@ export const layer = (
 
 /**
  * Keeps session ids, which are part of the URLs for POSTs, out of the spans of a backend with {@link layer}. Provide it
- * to the Layer that serves; {@link layerNode} includes it.
+ * to the Layer that serves; `layerNode` of `@effect-mcp/transport/node` includes it.
  *
  * @example
  * ```ts
  * import { SessionHost } from "@effect-mcp/session"
  * import { HttpSseServer } from "@effect-mcp/transport"
- * import type { HttpServer } from "effect/http/HttpServer"
- * import * as HttpRouter from "effect/http/HttpRouter"
+ *  * import * as HttpRouter from "effect/http/HttpRouter"
  * import * as Layer from "effect/Layer"
  *
  * export const traced = <E, R>(server: Layer.Layer<HttpServer, E, R>) =>
@@ -205,46 +201,3 @@ export const layerRedactedSessionParameter: Layer.Layer<never> = Layer.effect(
   UrlParams.CurrentRedactedNames,
   Effect.map(UrlParams.CurrentRedactedNames, (names) => [...names, HttpSseHandler.parameter])
 )
-
-/**
- * Options of a server with its own listener.
- *
- * @category options
- */
-export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {}
-
-/**
- * Runs the server on Node, on its own port, for as long as the Layer lives. Its context has an `HttpServer` with the
- * address. On shutdown, the host opens no more sessions and ends the existing ones, their streams end, and then the
- * listener closes.
- *
- * @example
- * ```ts
- * import { Content } from "@effect-mcp/protocol"
- * import { SessionHost } from "@effect-mcp/session"
- * import { Authentication, HttpSseServer } from "@effect-mcp/transport"
- * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
- *
- * const host = SessionHost.layer({
- *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
- * }, { info: { name: "example", version: "1.0.0" } })
- *
- * export const main = HttpSseServer.layerNode({ port: 3000 }).pipe(
- *   Layer.provide(host),
- *   Layer.provide(Authentication.anonymous),
- *   Layer.launch
- * )
- * ```
- *
- * @category layers
- */
-export const layerNode = (
-  options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check(options, { ...rules, ...HttpServerSettings.listenRules })
-  return NodeListener.listening(
-    options,
-    (closeConnections) => NodeListener.serving(layer(options), closeConnections, SessionHost.layerDrain)
-  ).pipe(Layer.provide(layerRedactedSessionParameter))
-}

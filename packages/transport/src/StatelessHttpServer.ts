@@ -4,23 +4,16 @@
  * sessions, see `StreamableHttpServer`.
  */
 import type * as Handlers from "@effect-mcp/session/Handlers"
-import { NumericOption } from "@effect-mcp/session/internal"
-import * as Limits from "@effect-mcp/session/Limits"
-import * as StatelessServer from "@effect-mcp/session/StatelessServer"
+import type * as StatelessServer from "@effect-mcp/session/StatelessServer"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
-import type { HttpServer } from "effect/http/HttpServer"
-import type { ServeError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
 import type * as HttpServerOptions from "./HttpServerOptions.ts"
-import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.ts"
-import * as NodeListener from "./internal/http/server/NodeListener.ts"
-import * as StatelessHandler from "./internal/http/server/streamable/StatelessHandler.ts"
-import * as StreamableParts from "./internal/http/server/streamable/StreamableParts.ts"
+import { make, type ServicesOf } from "./internal/http/server/streamable/DrainableServer.ts"
 
 /**
  * Options of a server: those of Streamable HTTP, and those of `StatelessServer.Options`. On shutdown, handlers may
@@ -30,29 +23,6 @@ import * as StreamableParts from "./internal/http/server/streamable/StreamablePa
  * @category options
  */
 export interface Options<R = never> extends HttpServerOptions.StreamableOptions, StatelessServer.Options<R> {}
-
-/**
- * Options of a server with its own listener.
- *
- * @category options
- */
-export interface NodeOptions<R = never> extends Options<R>, HttpServerOptions.ListenOptions {}
-
-/** The services that a server without sessions needs for these handlers. */
-type ServicesOf<H, R> = Exclude<Handlers.ServicesOf<H, "client"> | R, Scope.Scope>
-
-const makeDrainable = Effect.fnUntraced(function*<const H extends Handlers.Handlers<"client", unknown>, R>(
-  handlers: H & Handlers.Only<H, "client">,
-  options: Options<R>
-) {
-  NumericOption.check<HttpServerOptions.StreamableOptions>(options, StreamableParts.rules)
-  const { exchanges, guard, responses } = yield* StreamableParts.make(options)
-  const server = yield* StatelessServer.make<H, R>(handlers, options)
-  const gracefulMillis = Limits.make(options.limits).gracefulTimeout
-  const handler = yield* StatelessHandler.make(server, guard, responses, { ...exchanges, gracefulMillis })
-  yield* Effect.addFinalizer(() => handler.drain)
-  return handler
-})
 
 /**
  * Returns a server without sessions as a handler of requests, independent of their path. Each POST is served on its
@@ -92,7 +62,7 @@ export const makeHandler = <const H extends Handlers.Handlers<"client", unknown>
   (request: HttpServerRequest) => Effect.Effect<HttpServerResponse>,
   never,
   Authentication | ServicesOf<H, R> | Scope.Scope
-> => Effect.map(makeDrainable<H, R>(handlers, options), ({ handle }) => handle)
+> => Effect.map(make<H, R>(handlers, options), ({ handle }) => handle)
 
 /**
  * Mounts a server without sessions in an HTTP backend; see {@link makeHandler}. Any number of backends can serve
@@ -125,42 +95,3 @@ export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = 
   HttpRouter.use((router) =>
     Effect.flatMap(makeHandler<H, R>(handlers, options), (handle) => router.add("*", options.path ?? "/mcp", handle))
   )
-
-/**
- * Runs a server without sessions on Node, on its own port, for as long as the Layer lives. Its context has an
- * `HttpServer` with the address. On shutdown it rejects new requests, handlers may finish within
- * `limits.gracefulTimeout`, every response ends, and then the listener closes.
- *
- * @example
- * ```ts
- * import { Content } from "@effect-mcp/protocol"
- * import { Authentication, StatelessHttpServer } from "@effect-mcp/transport"
- * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
- *
- * export const main = StatelessHttpServer.layerNode({
- *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
- * }, { info: { name: "example", version: "1.0.0" }, port: 3000 }).pipe(
- *   Layer.provide(Authentication.anonymous),
- *   Layer.launch
- * )
- * ```
- *
- * @category layers
- */
-export const layerNode = <const H extends Handlers.Handlers<"client", unknown>, R = never>(
-  handlers: H & Handlers.Only<H, "client">,
-  options: NodeOptions<R>
-): Layer.Layer<HttpServer, ServeError, Authentication | ServicesOf<H, R>> => {
-  NumericOption.check<HttpServerOptions.ListenOptions>(options, HttpServerSettings.listenRules)
-  return NodeListener.listening(
-    options,
-    (closeConnections) =>
-      Layer.unwrap(Effect.map(makeDrainable<H, R>(handlers, options), ({ drain, handle }) =>
-        NodeListener.serving(
-          HttpRouter.add("*", options.path ?? "/mcp", handle),
-          closeConnections,
-          Layer.effectDiscard(Effect.addFinalizer(() => drain))
-        )))
-  )
-}

@@ -162,7 +162,8 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
   )
 
 /**
- * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one.
+ * Provides the transport over any HTTP client of Effect. On Node, `layerNode` of `@effect-mcp/transport/node` includes
+ * one.
  *
  * The HTTP client must not follow redirects by itself, because it would follow them to any origin. For a client over
  * `fetch`, this Layer ensures that with `FetchHttpClient.RequestInit`; a program that sets that service must provide it
@@ -184,37 +185,6 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, HttpClient> =>
   Layer.effect(Transport.Transport, make(options))
-
-/**
- * Provides the transport on Node, over undici. It keeps connections alive for later messages, closes the connection of
- * a cancelled request, and closes all connections with the Layer.
- *
- * @example
- * ```ts
- * import { ClientSession } from "@effect-mcp/session"
- * import { StreamableHttpClient } from "@effect-mcp/transport"
- * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
- * import * as Redacted from "effect/Redacted"
- *
- * const server = StreamableHttpClient.layerNode({
- *   url: "https://example.com/mcp",
- *   headers: { authorization: Redacted.make(`Bearer ${process.env["EXAMPLE_TOKEN"]}`) }
- * })
- * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
- *
- * export const program = Effect.gen(function*() {
- *   const example = yield* ClientSession.ClientSession
- *   return yield* example.callTool("search", { words: "birthday" })
- * }).pipe(
- *   Effect.provide(Layer.provide(session, server))
- * )
- * ```
- *
- * @category layers
- */
-export const layerNode = (options: Options): Layer.Layer<Transport.Transport> =>
-  Layer.provide(layer(options), HttpClients.undici)
 
 /**
  * Provides the transport over the global `fetch`, for browsers and all other platforms.

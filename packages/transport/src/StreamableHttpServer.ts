@@ -8,15 +8,13 @@
  */
 import { EventStore } from "@effect-mcp/session/EventStore"
 import { NumericOption } from "@effect-mcp/session/internal"
-import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpRouter from "effect/http/HttpRouter"
-import type { HttpServer } from "effect/http/HttpServer"
-import type { ServeError } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
@@ -25,8 +23,6 @@ import type * as Scope from "effect/Scope"
 import type { Authentication } from "./Authentication.ts"
 import type * as HttpServerOptions from "./HttpServerOptions.ts"
 import { GuardedEventStore } from "./internal/http/server/GuardedEventStore.ts"
-import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.ts"
-import * as NodeListener from "./internal/http/server/NodeListener.ts"
 import * as StatefulHandler from "./internal/http/server/streamable/StatefulHandler.ts"
 import * as StreamableParts from "./internal/http/server/streamable/StreamableParts.ts"
 
@@ -191,46 +187,3 @@ export const layer = (
   HttpRouter.use((router) =>
     Effect.flatMap(makeHandler(options), (handle) => router.add("*", options.path ?? "/mcp", handle))
   )
-
-/**
- * Options of a server with its own listener.
- *
- * @category options
- */
-export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {}
-
-/**
- * Runs the server on Node, on its own port, for as long as the Layer lives. Its context has an `HttpServer` with the
- * address. On shutdown, the host opens no more sessions and ends the existing ones, their responses end, and then the
- * listener closes.
- *
- * @example
- * ```ts
- * import { Content } from "@effect-mcp/protocol"
- * import { SessionHost } from "@effect-mcp/session"
- * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
- * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
- *
- * const host = SessionHost.layer({
- *   "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
- * }, { info: { name: "example", version: "1.0.0" } })
- *
- * export const main = StreamableHttpServer.layerNode({ port: 3000 }).pipe(
- *   Layer.provide(host),
- *   Layer.provide(Authentication.anonymous),
- *   Layer.launch
- * )
- * ```
- *
- * @category layers
- */
-export const layerNode = (
-  options: NodeOptions
-): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check(options, { ...rules, ...HttpServerSettings.listenRules })
-  return NodeListener.listening(
-    options,
-    (closeConnections) => NodeListener.serving(layer(options), closeConnections, SessionHost.layerDrain)
-  )
-}

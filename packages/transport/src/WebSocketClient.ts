@@ -1,19 +1,16 @@
 /**
  * The client of MCP over WebSocket: one connection with the subprotocol `mcp`, and one JSON-RPC message in each text
- * message. {@link layer} works over any WebSocket, also in browsers. {@link layerNode} sends headers, detects a dead
- * server, and reports why a server rejected the connection.
+ * message. {@link layer} works over any WebSocket, also in browsers. `layerNode` of `@effect-mcp/transport/node` sends
+ * headers, detects a dead server, and reports why a server rejected the connection.
  *
  * Both sides send the same close codes; see `WebSocketServer`.
  */
-import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
-import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import type { NodeSettings, Settings } from "./internal/websocket/client/WebSocketClientConnection.ts"
-import * as WebSocketSettings from "./internal/websocket/WebSocketSettings.ts"
+import { settings } from "./internal/websocket/client/ClientSettings.ts"
 
 /**
  * Options of a WebSocket client.
@@ -40,64 +37,8 @@ export interface Options {
   readonly closeTimeout?: Duration.Input | undefined
 }
 
-/**
- * Options of a WebSocket client on Node.
- *
- * @category options
- */
-export interface NodeOptions extends Options, HttpClientOptions.HeaderOptions {
-  /**
-   * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of
-   * a string on Node (512 MiB). Default: four times `maxMessageBytes`.
-   */
-  readonly maxPayloadBytes?: number | undefined
-  /**
-   * The interval of liveness checks. A server that was silent since the previous check is pinged. If it is still silent
-   * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and
-   * the shortest interval is 1 second. Default 15 seconds.
-   */
-  readonly keepAliveInterval?: Duration.Input | undefined
-}
-
-const rules: NumericOption.Rules<Options> = {
-  maxMessageBytes: NumericOption.count,
-  maxMessageNodes: NumericOption.count,
-  connectTimeout: NumericOption.duration,
-  closeTimeout: NumericOption.duration
-}
-
-const settings = (options: Options): Settings => {
-  NumericOption.check(options, rules)
-  return {
-    url: options.url,
-    limits: WebSocketSettings.messageLimits(options),
-    connectMillis: Duration.toMillis(options.connectTimeout ?? "10 seconds"),
-    closeMillis: Duration.toMillis(options.closeTimeout ?? "2 seconds")
-  }
-}
-
-const nodeSettings = (
-  options: NodeOptions,
-  { authorization, headers }: Pick<NodeSettings, "authorization" | "headers">
-): NodeSettings => {
-  NumericOption.check(options, {
-    ...rules,
-    maxPayloadBytes: NumericOption.count,
-    keepAliveInterval: NumericOption.duration
-  })
-  const { keepAliveInterval } = options
-  return {
-    ...settings(options),
-    maxPayloadBytes: WebSocketSettings.maxPayload(options),
-    pingMillis: Duration.toMillis(keepAliveInterval ?? "15 seconds"),
-    headers,
-    authorization
-  }
-}
-
-// Loaded on first use: a program that uses only stdio must not pay for them.
+// Loaded on first use: a program that uses only stdio must not pay for it.
 const loaded = Effect.promise(() => import("./internal/websocket/client/WebSocketClientConnection.ts"))
-const loadedSecretHeaders = Effect.promise(() => import("./internal/http/client/SecretHeaders.ts"))
 
 /**
  * Creates the transport as a value, over the `WebSocketConstructor` in the context. Each `connect` is a session of its
@@ -138,7 +79,8 @@ export const make = (
 
 /**
  * Provides the transport over any WebSocket. It cannot send headers, distinguish a dead server from a silent one, or
- * report why a server rejected the connection, because browsers permit none of these. On Node, {@link layerNode} does.
+ * report why a server rejected the connection, because browsers permit none of these. On Node, `layerNode` of
+ * `@effect-mcp/transport/node` does.
  *
  * @example
  * ```ts
@@ -156,47 +98,3 @@ export const make = (
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, WebSocketConstructor> =>
   Layer.effect(Transport.Transport, make(options))
-
-/**
- * Provides the transport on Node. In addition to the errors of {@link make}, `connect` fails with
- *
- * - `Unauthenticated` if the server answers 401. With an authorization also `AuthorizationRequired` while a person has
- *   to act, and `AuthorizationFailed`;
- * - `Rejected` if it answers with another status, or with a redirect, which is never followed.
- *
- * `run` also fails with `ReadFailed` if the server is dead.
- *
- * @example
- * ```ts
- * import { ClientSession } from "@effect-mcp/session"
- * import { WebSocketClient } from "@effect-mcp/transport"
- * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
- * import * as Redacted from "effect/Redacted"
- *
- * const server = WebSocketClient.layerNode({
- *   url: "wss://example.com/mcp",
- *   headers: { authorization: Redacted.make(`Bearer ${process.env["EXAMPLE_TOKEN"]}`) }
- * })
- * const session = ClientSession.layer({ info: { name: "example", version: "1.0.0" } })
- *
- * export const program = Effect.gen(function*() {
- *   const example = yield* ClientSession.ClientSession
- *   return yield* example.callTool("search", { words: "birthday" })
- * }).pipe(
- *   Effect.provide(Layer.provide(session, server))
- * )
- * ```
- *
- * @category layers
- */
-export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> =>
-  Layer.effect(
-    Transport.Transport,
-    Effect.gen(function*() {
-      const connection = yield* loaded
-      const SecretHeaders = yield* loadedSecretHeaders
-      const secret = yield* SecretHeaders.make(options)
-      return secret.hide(connection.makeNode(nodeSettings(options, secret)))
-    })
-  )

@@ -4,15 +4,10 @@
 
 // The modules that a program starts from.
 export * as Authentication from "./Authentication.ts"
-export * as SocketClient from "./SocketClient.ts"
-export * as SocketServer from "./SocketServer.ts"
 export * as StatelessHttpServer from "./StatelessHttpServer.ts"
-export * as StdioClient from "./StdioClient.ts"
-export * as StdioServer from "./StdioServer.ts"
 export * as StreamableHttpClient from "./StreamableHttpClient.ts"
 export * as StreamableHttpServer from "./StreamableHttpServer.ts"
 export * as WebSocketClient from "./WebSocketClient.ts"
-export * as WebSocketServer from "./WebSocketServer.ts"
 
 // More.
 export * as AuthenticationChallenge from "./AuthenticationChallenge.ts"

@@ -1,7 +1,7 @@
 /** Clients of every revision with this library's servers, over the transports with sessions. */
 import { McpError } from "@effect-mcp/protocol"
 import { RequestContext, Transport } from "@effect-mcp/session"
-import { SocketClient, WebSocketClient } from "@effect-mcp/transport"
+import { SocketClient, WebSocketClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** The address by which a host tells anonymous clients apart, on each transport of a host. */
 import { SessionHost } from "@effect-mcp/session"
-import { HttpSseServer, SocketServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import { anonymous } from "@effect-mcp/transport/Authentication"
+import { HttpSseServer, SocketServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -10,7 +10,7 @@ import {
   StdioClient,
   StreamableHttpClient,
   WebSocketClient
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

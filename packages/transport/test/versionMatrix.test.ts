@@ -2,7 +2,7 @@
 import { Revision } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session"
 import { Transport } from "@effect-mcp/session/Transport"
-import { HttpSseClient, StdioClient } from "@effect-mcp/transport"
+import { HttpSseClient, StdioClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1030,7 +1030,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "AUT-51",
-    at: "WebSocketClientConnection.makeNode",
+    at: "NodeWebSocketClientConnection.make",
     original: "if (authorization === undefined)",
     broken: "if (authorization?.begin !== undefined || true)",
     test: "packages/transport/test/websocket/client/connecting.test.ts",

@@ -1,6 +1,6 @@
 /** Our client with a token that it was given. */
 import { ClientSession } from "@effect-mcp/session"
-import { HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
+import { HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -2,7 +2,7 @@
 import { ResourceServer } from "@effect-mcp/auth"
 import { Content, type Profile, type Revision } from "@effect-mcp/protocol"
 import { type Handlers, type Principal, RequestContext, SessionHost } from "@effect-mcp/session"
-import { HttpSseServer, StatelessHttpServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import { HttpSseServer, StatelessHttpServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

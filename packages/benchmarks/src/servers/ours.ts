@@ -1,6 +1,6 @@
 import * as Content from "@effect-mcp/protocol/Content"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
-import * as StdioServer from "@effect-mcp/transport/StdioServer"
+import * as StdioServer from "@effect-mcp/transport/node/StdioServer"
 import * as Effect from "effect/Effect"
 
 const info = { name: "benchmark", version: "1.0.0" }

@@ -1,5 +1,5 @@
 /** A stdio server of tasks, written with Effect MCP. */
-import { McpError, McpGroup, McpPrompt, McpResource, McpServer } from "@effect-mcp/server"
+import { McpError, McpGroup, McpPrompt, McpResource, McpServer } from "@effect-mcp/server/node"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,5 @@
 /** A stdio server whose tool asks the user and samples the client's model, written with Effect MCP. */
-import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server/node"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -5,7 +5,13 @@
  */
 import { AjvValidator } from "@effect-mcp/json-schema"
 import { ClientSession, type Transport } from "@effect-mcp/session"
-import { HttpSseClient, SocketClient, StdioClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
+import {
+  HttpSseClient,
+  SocketClient,
+  StdioClient,
+  StreamableHttpClient,
+  WebSocketClient
+} from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"

@@ -1,7 +1,7 @@
 /** The honest server of the attacks on clients and gateways, in the parent process of the victims. */
 import { Content } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
-import { SocketServer } from "@effect-mcp/transport"
+import { SocketServer } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"

@@ -2,7 +2,7 @@
  * Attacks of a proxied server on its gateway: the victim, the hostile server and the clients that use it are separate
  * processes. The bystanders, which use the gateway's own tool, are in this one.
  */
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Bearer from "./applications/Bearer.ts"

@@ -1,6 +1,6 @@
 /** Attacks on a server: the victim and the attacker are separate processes; the bystanders are in this one. */
 import type { Transport } from "@effect-mcp/session"
-import { HttpSseClient, SocketClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
+import { HttpSseClient, SocketClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"

@@ -14,7 +14,7 @@ import {
   StdioServer,
   StreamableHttpServer,
   WebSocketServer
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,5 @@
 /** The subjects for HTTP+SSE, and for the client that falls back to it. */
-import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
+import { HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport/node"
 import type { Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
 import * as HostedHttp from "./hostedHttp.ts"

@@ -1,6 +1,6 @@
 /** The subject for Streamable HTTP without sessions: the server handles the client's session as single requests. */
 import { LawServer } from "@effect-mcp/testing/laws"
-import { Authentication, StatelessHttpServer, StreamableHttpClient } from "@effect-mcp/transport"
+import { Authentication, StatelessHttpServer, StreamableHttpClient } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"

@@ -1,6 +1,6 @@
 /** The subject for stdio: a child process for each session. */
 import type { CloseReason } from "@effect-mcp/protocol"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,6 +1,6 @@
 /** The subjects for Streamable HTTP with sessions, with and without event and session stores. */
 import { EventStore, SessionStore } from "@effect-mcp/session"
-import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
+import { StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,6 @@
 /** The subject for Unix sockets. */
 import { SessionHost } from "@effect-mcp/session"
-import { SocketClient, SocketServer } from "@effect-mcp/transport"
+import { SocketClient, SocketServer } from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

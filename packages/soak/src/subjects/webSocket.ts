@@ -1,5 +1,5 @@
 /** The subject for WebSocket. */
-import { WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import { WebSocketClient, WebSocketServer } from "@effect-mcp/transport/node"
 import type { Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
 import * as HostedHttp from "./hostedHttp.ts"

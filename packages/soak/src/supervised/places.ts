@@ -9,7 +9,7 @@ import {
   StatelessHttpServer,
   StreamableHttpServer,
   WebSocketServer
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServer } from "effect/http/HttpServer"

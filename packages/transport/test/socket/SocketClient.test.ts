@@ -1,7 +1,7 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, HandshakeError, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { SocketClient } from "@effect-mcp/transport"
+import { SocketClient } from "@effect-mcp/transport/node"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 import { SessionHost } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { SocketClient, SocketServer } from "@effect-mcp/transport"
+import { SocketClient, SocketServer } from "@effect-mcp/transport/node"
 import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -425,7 +425,7 @@ it.live("a server of TCP sockets serves sessions in the same way", () =>
 
 it("the server and the client load neither HTTP nor WebSockets", () => {
   for (const name of ["SocketServer", "SocketClient"]) {
-    const module = new URL(`../../src/${name}.ts`, import.meta.url).href
+    const module = new URL(`../../src/node/${name}.ts`, import.meta.url).href
     const loaded: ReadonlyArray<string> = JSON.parse(
       execFileSync(process.execPath, [fixture("loadedModules.mjs"), module], { encoding: "utf8" })
     )

@@ -1,4 +1,4 @@
-import { SocketServer } from "@effect-mcp/transport"
+import { SocketServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** A server and a client over TCP, both on listeners and sockets of their own. */
 import { Content, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
-import { SocketClient, SocketServer } from "@effect-mcp/transport"
+import { SocketClient, SocketServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

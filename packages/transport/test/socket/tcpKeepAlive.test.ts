@@ -1,4 +1,4 @@
-import { SocketServer } from "@effect-mcp/transport"
+import { SocketServer } from "@effect-mcp/transport/node"
 import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"

@@ -1,6 +1,6 @@
 import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import { Transport, type TransportError } from "@effect-mcp/session"
-import { ClientAuthorization, StdioClient } from "@effect-mcp/transport"
+import { ClientAuthorization, StdioClient } from "@effect-mcp/transport/node"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
-import { StdioServer } from "@effect-mcp/transport"
+import { StdioServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,7 +1,7 @@
 /** A client of every revision, and servers of stdio that answer `server/discover` in different ways. */
 import { Content, Revision } from "@effect-mcp/protocol"
 import { ClientSession, type SessionEvent } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport"
+import { StdioClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

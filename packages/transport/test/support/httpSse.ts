@@ -1,6 +1,6 @@
 /** A server of HTTP+SSE on a real socket, and a raw client of it. */
 import type { Revision } from "@effect-mcp/protocol"
-import { HttpSseServer } from "@effect-mcp/transport"
+import { HttpSseServer } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { exchange, initialize, type Message, type ReceivedResponse, type RequestOptions, send } from "./httpClient.ts"

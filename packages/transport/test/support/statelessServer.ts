@@ -1,6 +1,6 @@
 /** A server of Streamable HTTP without sessions on a real socket. */
 import type { SessionEvent, StatelessServer } from "@effect-mcp/session"
-import { StatelessHttpServer } from "@effect-mcp/transport"
+import { StatelessHttpServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** A server of Unix sockets, and raw clients of it. */
 import { SessionHost } from "@effect-mcp/session"
-import { SocketServer } from "@effect-mcp/transport"
+import { SocketServer } from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,7 +1,7 @@
 /** One connection of the WebSocket client, which a test drives in place of a session. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import { Transport, type TransportError } from "@effect-mcp/session"
-import { WebSocketClient } from "@effect-mcp/transport"
+import { WebSocketClient } from "@effect-mcp/transport/node"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

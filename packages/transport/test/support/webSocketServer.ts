@@ -1,5 +1,5 @@
 /** A WebSocket server on a real socket, and a record of its events and logs. */
-import { WebSocketServer } from "@effect-mcp/transport"
+import { WebSocketServer } from "@effect-mcp/transport/node"
 import { type Served, type ServerHandlers, serveWith, type Settings } from "./server.ts"
 
 export interface WebSocketSettings extends Omit<Settings, "http" | "store"> {

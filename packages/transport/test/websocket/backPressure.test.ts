@@ -1,6 +1,6 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import { MemoryBudget, RequestContext, Transport } from "@effect-mcp/session"
-import { WebSocketClient } from "@effect-mcp/transport"
+import { WebSocketClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

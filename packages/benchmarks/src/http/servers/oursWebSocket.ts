@@ -1,6 +1,6 @@
 import { Content } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
-import { Authentication, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, WebSocketServer } from "@effect-mcp/transport/node"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import { HttpRouter } from "effect/http"

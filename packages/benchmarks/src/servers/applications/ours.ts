@@ -1,5 +1,5 @@
 import * as McpGroup from "@effect-mcp/server/McpGroup"
-import * as McpServer from "@effect-mcp/server/McpServer"
+import * as McpServer from "@effect-mcp/server/node/McpServer"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -2,7 +2,7 @@
 import * as Content from "@effect-mcp/protocol/Content"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
-import * as StdioServer from "@effect-mcp/transport/StdioServer"
+import * as StdioServer from "@effect-mcp/transport/node/StdioServer"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 

@@ -1,6 +1,6 @@
 /** The process of an application under attack: it sends its address to its parent, and then its vitals. */
 import { MemoryBudget, type SessionHost } from "@effect-mcp/session"
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import { StreamableHttpServer } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"

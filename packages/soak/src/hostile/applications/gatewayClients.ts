@@ -3,7 +3,7 @@
  * principal of its own, follows the progress of its calls, and answers questions.
  */
 import { ClientSession } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"

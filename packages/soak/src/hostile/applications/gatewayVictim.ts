@@ -6,7 +6,7 @@
 import { McpProxy } from "@effect-mcp/gateway"
 import { McpGroup, McpMount, McpServer } from "@effect-mcp/server"
 import type { Transport } from "@effect-mcp/session"
-import { SocketClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
+import { SocketClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -6,7 +6,7 @@ import {
   type HttpClientOptions,
   HttpFallbackClient,
   StreamableHttpClient
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

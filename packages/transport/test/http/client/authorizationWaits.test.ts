@@ -1,8 +1,13 @@
 /** Sessions that wait for a person who has to authorize the client. */
 import { ClientSession, type RequestError, type SessionEvent, type Transport } from "@effect-mcp/session"
 import type * as TransportError from "@effect-mcp/session/TransportError"
-import { ClientAuthorization, HttpFallbackClient, HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport"
-import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
+import {
+  ClientAuthorization,
+  HttpFallbackClient,
+  HttpSseClient,
+  StreamableHttpClient
+} from "@effect-mcp/transport/node"
+import * as WebSocketClient from "@effect-mcp/transport/node/WebSocketClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

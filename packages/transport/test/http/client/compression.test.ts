@@ -1,7 +1,7 @@
 import { Revision } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import { ClientSession, Transport } from "@effect-mcp/session"
-import { HttpFallbackClient, StreamableHttpClient } from "@effect-mcp/transport"
+import { HttpFallbackClient, StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

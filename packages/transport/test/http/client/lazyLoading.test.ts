@@ -7,7 +7,7 @@ const modules = ["HttpFallbackClient", "HttpSseClient", "StreamableHttpClient"]
 it.each(modules)(
   "the modules of HTTP are loaded on first use, so that a program over stdio starts without them (%s)",
   (name) => {
-    const module = new URL(`../../../src/${name}.ts`, import.meta.url).href
+    const module = new URL(`../../../src/node/${name}.ts`, import.meta.url).href
     const loaded: ReadonlyArray<string> = JSON.parse(
       execFileSync(process.execPath, [fixture("loadedModules.mjs"), module], { encoding: "utf8" })
     )

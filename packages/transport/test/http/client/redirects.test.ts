@@ -1,6 +1,11 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
-import { ClientAuthorization, HttpFallbackClient, HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport"
+import {
+  ClientAuthorization,
+  HttpFallbackClient,
+  HttpSseClient,
+  StreamableHttpClient
+} from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

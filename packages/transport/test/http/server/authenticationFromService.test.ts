@@ -1,6 +1,6 @@
 /** The identity that a backend's own middleware provides: `Authentication.fromService`. */
 import { RequestContext, SessionHost } from "@effect-mcp/session"
-import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"

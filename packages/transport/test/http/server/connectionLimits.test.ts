@@ -1,6 +1,6 @@
 /** The limits on connections whose clients read nothing, or send slowly. */
 import { MemoryBudget, SessionHost } from "@effect-mcp/session"
-import { HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+import { HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"

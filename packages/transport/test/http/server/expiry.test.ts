@@ -1,7 +1,7 @@
 /** The ends of streams and connections when the identity of their client expires, and of all of a principal. */
 import { CloseReason, Revision } from "@effect-mcp/protocol"
 import { ClientSession, type Principal, RequestContext } from "@effect-mcp/session"
-import { HttpSseServer, StreamableHttpClient, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
+import { HttpSseServer, StreamableHttpClient, WebSocketClient, WebSocketServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
-import { WebSocketClient } from "@effect-mcp/transport"
+import { WebSocketClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,6 +1,6 @@
 import { Transport, type TransportError } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { AuthenticationChallenge, ClientAuthorization, WebSocketClient } from "@effect-mcp/transport"
+import { AuthenticationChallenge, ClientAuthorization, WebSocketClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -39,7 +39,7 @@ it("the modules of WebSockets are loaded on first use, so that a program over st
       ["StdioServer", webSocketModules]
     ] as const
   ) {
-    const module = new URL(`../../../src/${name}.ts`, import.meta.url).href
+    const module = new URL(`../../../src/node/${name}.ts`, import.meta.url).href
     const loaded: ReadonlyArray<string> = JSON.parse(
       execFileSync(process.execPath, [fixture("loadedModules.mjs"), module], { encoding: "utf8" })
     )

@@ -7,7 +7,7 @@ import {
   StreamableHttpServer,
   WebSocketClient,
   WebSocketServer
-} from "@effect-mcp/transport"
+} from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"

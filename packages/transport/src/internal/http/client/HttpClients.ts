@@ -1,4 +1,4 @@
-/** The HTTP clients of Effect, loaded on first use. */
+/** The HTTP client of every platform, loaded on first use. */
 import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
@@ -7,15 +7,4 @@ import * as Layer from "effect/Layer"
 export const fetch: Layer.Layer<HttpClient> = Layer.unwrap(Effect.map(
   Effect.promise(() => import("effect/http/FetchHttpClient")),
   (client) => client.layer
-))
-
-/**
- * The client of Node, undici. It keeps connections alive for later requests, closes the connection of an aborted one,
- * and closes all connections with the Layer. Bun has a module of that name without dispatchers, and gets `fetch`.
- */
-export const undici: Layer.Layer<HttpClient> = Layer.unwrap(Effect.map(
-  Effect.promise(() =>
-    Promise.all([import("@effect/platform-node/NodeHttpClient"), import("@effect/platform-node/Undici")])
-  ),
-  ([client, { Agent }]) => typeof Agent.prototype.request === "function" ? client.layerUndici : fetch
 ))

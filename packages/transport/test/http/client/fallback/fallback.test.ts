@@ -1,6 +1,11 @@
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { ClientAuthorization, HttpFallbackClient, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport"
+import {
+  ClientAuthorization,
+  HttpFallbackClient,
+  HttpSseServer,
+  StreamableHttpServer
+} from "@effect-mcp/transport/node"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"

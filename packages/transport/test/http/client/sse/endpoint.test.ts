@@ -1,5 +1,5 @@
 import { Transport, type TransportError } from "@effect-mcp/session"
-import { HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport"
+import { HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

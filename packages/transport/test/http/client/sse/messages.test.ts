@@ -1,6 +1,6 @@
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { ClientAuthorization, HttpSseClient } from "@effect-mcp/transport"
+import { ClientAuthorization, HttpSseClient } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

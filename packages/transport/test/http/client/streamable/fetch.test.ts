@@ -1,5 +1,5 @@
 import { Transport } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"

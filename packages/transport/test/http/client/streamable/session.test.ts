@@ -1,7 +1,7 @@
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import type { RequestError, SessionEvent } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

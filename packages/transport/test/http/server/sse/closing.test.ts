@@ -1,6 +1,6 @@
 import { RequestContext } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { Authentication, HttpSseServer } from "@effect-mcp/transport"
+import { Authentication, HttpSseServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

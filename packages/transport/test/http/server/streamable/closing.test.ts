@@ -1,7 +1,7 @@
 import { McpError } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost, SessionStore } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
-import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"

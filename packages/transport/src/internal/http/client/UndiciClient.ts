@@ -1,0 +1,16 @@
+/** The HTTP client of Node, loaded on first use. */
+import * as Effect from "effect/Effect"
+import type { HttpClient } from "effect/http/HttpClient"
+import * as Layer from "effect/Layer"
+import * as HttpClients from "./HttpClients.ts"
+
+/**
+ * The client of Node, undici. It keeps connections alive for later requests, closes the connection of an aborted one,
+ * and closes all connections with the Layer. Bun has a module of that name without dispatchers, and gets `fetch`.
+ */
+export const layer: Layer.Layer<HttpClient> = Layer.unwrap(Effect.map(
+  Effect.promise(() =>
+    Promise.all([import("@effect/platform-node/NodeHttpClient"), import("@effect/platform-node/Undici")])
+  ),
+  ([client, { Agent }]) => typeof Agent.prototype.request === "function" ? client.layerUndici : HttpClients.fetch
+))
