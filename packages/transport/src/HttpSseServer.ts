@@ -184,7 +184,8 @@ export const layer = (
  * ```ts
  * import { SessionHost } from "@effect-mcp/session"
  * import { HttpSseServer } from "@effect-mcp/transport"
- *  * import * as HttpRouter from "effect/http/HttpRouter"
+ * import type { HttpServer } from "effect/http/HttpServer"
+ * import * as HttpRouter from "effect/http/HttpRouter"
  * import * as Layer from "effect/Layer"
  *
  * export const traced = <E, R>(server: Layer.Layer<HttpServer, E, R>) =>
