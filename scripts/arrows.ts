@@ -41,7 +41,16 @@ const stableOnly: ReadonlySet<string> = new Set(["protocol", "session", "json-sc
  * The packages whose modules run in a browser and in a worker. What needs Node is in `src/node`, and is an entry whose
  * name says so.
  */
-const everywhere: ReadonlySet<string> = new Set(["protocol", "session", "json-schema", "tasks", "transport", "server"])
+const everywhere: ReadonlySet<string> = new Set([
+  "protocol",
+  "session",
+  "json-schema",
+  "tasks",
+  "transport",
+  "server",
+  "client",
+  "gateway"
+])
 
 /**
  * The modules of these packages that need Node, and whose entries have another name.

@@ -240,7 +240,7 @@ export interface Checked<H, A> {
  *
  * @example
  * ```ts
- * import { McpAnswers, McpClient, McpTarget } from "@effect-mcp/client"
+ * import { McpAnswers, McpClient, McpTarget } from "@effect-mcp/client/node"
  * import * as Effect from "effect/Effect"
  *
  * const answers = McpAnswers.make({

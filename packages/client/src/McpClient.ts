@@ -60,7 +60,7 @@ export class McpClient extends Context.Service<McpClient, McpClientShape>()("@ef
  *
  * @example
  * ```ts
- * import { McpClient, McpClients, McpTarget } from "@effect-mcp/client"
+ * import { McpClient, McpClients, McpTarget } from "@effect-mcp/client/node"
  * import * as Console from "effect/Console"
  * import * as Effect from "effect/Effect"
  *
@@ -124,7 +124,7 @@ export const make = <
  *
  * @example
  * ```ts
- * import { McpClient, McpTarget } from "@effect-mcp/client"
+ * import { McpClient, McpTarget } from "@effect-mcp/client/node"
  * import * as Context from "effect/Context"
  *
  * class Files extends Context.Service<Files, McpClient.McpClientShape>()("app/Files") {}
@@ -158,7 +158,7 @@ export const layerAs = <
  *
  * @example
  * ```ts
- * import { McpClient, McpTarget } from "@effect-mcp/client"
+ * import { McpClient, McpTarget } from "@effect-mcp/client/node"
  * import * as Effect from "effect/Effect"
  *
  * const client = McpClient.layer(McpTarget.url("https://example.com/mcp"), { info: { name: "app", version: "1.0.0" } })

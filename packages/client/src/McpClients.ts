@@ -438,7 +438,7 @@ export const make = <
  *
  * @example
  * ```ts
- * import { McpClients, McpTarget } from "@effect-mcp/client"
+ * import { McpClients, McpTarget } from "@effect-mcp/client/node"
  * import * as Context from "effect/Context"
  * import * as Effect from "effect/Effect"
  *
@@ -474,7 +474,7 @@ export const layerAs = <
  *
  * @example
  * ```ts
- * import { McpClients, McpTarget } from "@effect-mcp/client"
+ * import { McpClients, McpTarget } from "@effect-mcp/client/node"
  * import * as Effect from "effect/Effect"
  *
  * const servers = McpClients.layer({

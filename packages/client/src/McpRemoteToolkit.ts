@@ -315,7 +315,7 @@ const toolOf = (
  *
  * @example
  * ```ts
- * import { McpClients, McpTarget } from "@effect-mcp/client"
+ * import { McpClients, McpTarget } from "@effect-mcp/client/node"
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  * import * as LanguageModel from "effect/ai/LanguageModel"
  * import * as Effect from "effect/Effect"

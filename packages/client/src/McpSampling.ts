@@ -301,7 +301,7 @@ const invalid = (problem: string): McpError.McpError => McpError.invalidParams(`
  *
  * @example
  * ```ts
- * import { McpClient, McpTarget } from "@effect-mcp/client"
+ * import { McpClient, McpTarget } from "@effect-mcp/client/node"
  * import * as McpSampling from "@effect-mcp/client/McpSampling"
  * import type * as Effect from "effect/Effect"
  *

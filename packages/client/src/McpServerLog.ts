@@ -38,7 +38,7 @@ const logged = ({ data, level, logger }: Logging.LogMessageParams): Effect.Effec
  *
  * @example
  * ```ts
- * import { McpClient, McpServerLog, McpTarget } from "@effect-mcp/client"
+ * import { McpClient, McpServerLog, McpTarget } from "@effect-mcp/client/node"
  *
  * export const files = McpClient.layer(McpTarget.command("node", ["files.mjs"]), {
  *   info: { name: "app", version: "1.0.0" },

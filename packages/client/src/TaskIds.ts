@@ -104,7 +104,7 @@ export const makeMemory: Effect.Effect<TaskIds["Service"]> = Effect.sync(() => {
  *
  * @example
  * ```ts
- * import { McpClient, McpTarget, TaskIds } from "@effect-mcp/client"
+ * import { McpClient, McpTarget, TaskIds } from "@effect-mcp/client/node"
  * import * as Layer from "effect/Layer"
  *
  * // Clients that are built one after the other find the tasks of each other.

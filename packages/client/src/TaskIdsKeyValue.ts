@@ -29,7 +29,7 @@ const failed = (cause: unknown) => new TaskIds.TaskIdsError({ cause })
  *
  * @example
  * ```ts
- * import { McpClient, McpTarget } from "@effect-mcp/client"
+ * import { McpClient, McpTarget } from "@effect-mcp/client/node"
  * import * as TaskIdsKeyValue from "@effect-mcp/client/TaskIdsKeyValue"
  * import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
  * import * as NodePath from "@effect/platform-node/NodePath"

@@ -4,7 +4,7 @@
  */
 import type { Tool } from "@effect-mcp/protocol"
 import { CanonicalJson } from "@effect-mcp/protocol/internal"
-import { createHash } from "node:crypto"
+import * as Sha256 from "./internal/Sha256.ts"
 
 /**
  * The members of a tool that its fingerprint covers: those that a model sees, and those on which the decision to allow
@@ -41,7 +41,7 @@ export const members = [
  */
 export const of = (tool: Tool.Tool): string => {
   const covered = members.flatMap((member) => tool[member] === undefined ? [] : [[member, tool[member]]])
-  return `sha256:${createHash("sha256").update(CanonicalJson.textOf(Object.fromEntries(covered))).digest("hex")}`
+  return `sha256:${Sha256.hexOf(CanonicalJson.textOf(Object.fromEntries(covered)))}`
 }
 
 /**

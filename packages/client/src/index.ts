@@ -6,7 +6,6 @@
 export * as McpAnswers from "./McpAnswers.ts"
 export * as McpClient from "./McpClient.ts"
 export * as McpClients from "./McpClients.ts"
-export * as McpServersConfig from "./McpServersConfig.ts"
 export * as McpTarget from "./McpTarget.ts"
 export * as McpTypedClient from "./McpTypedClient.ts"
 

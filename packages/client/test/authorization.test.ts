@@ -1,5 +1,5 @@
 /** Supervised clients whose servers require that a person authorizes them. */
-import { McpClient, McpClients, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpClients, McpTarget, ServerStatus } from "@effect-mcp/client/node"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import { ClientAuthorization } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"

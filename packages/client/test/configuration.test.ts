@@ -1,5 +1,5 @@
 /** Configurations of servers as hosts keep them in files, the good ones and the bad ones. */
-import { McpClient, McpClients, McpServersConfig, type McpTarget, ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpClients, McpServersConfig, type McpTarget, ServerStatus } from "@effect-mcp/client/node"
 import { Content } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport/node"

@@ -1,5 +1,5 @@
 /** The numbers and durations of a client's options, which are checked when it is created. */
-import { McpClient, McpClients, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpClients, McpTarget } from "@effect-mcp/client/node"
 import { InvalidOptionError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"

@@ -1,5 +1,5 @@
 /** The clients of OAuth that entries of a configuration describe. */
-import { McpServersConfig } from "@effect-mcp/client"
+import { McpServersConfig } from "@effect-mcp/client/node"
 import type { ClientAuthorization } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -100,6 +100,6 @@ it("a program whose configuration describes a client loads no package of OAuth",
       program("fixtures/configured.ts")
     ], { encoding: "utf8" })
   )
-  assert.isTrue(loaded.some((file) => file.endsWith("/client/src/McpServersConfig.ts")))
+  assert.isTrue(loaded.some((file) => file.endsWith("/client/src/node/McpServersConfig.ts")))
   assert.deepStrictEqual(loaded.filter((file) => /\/packages\/auth\/|\/(?:jose|oauth4webapi)\//.test(file)), [])
 })

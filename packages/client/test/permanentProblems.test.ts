@@ -1,5 +1,5 @@
 /** A supervised client that cannot connect until the program, its configuration or its system is corrected. */
-import { McpClient, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpTarget } from "@effect-mcp/client/node"
 import { Revision } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseClient, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport/node"

@@ -1,5 +1,5 @@
 /** The status of a client whose server prints what is no message, or stays silent. */
-import { McpClient, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpTarget, ServerStatus } from "@effect-mcp/client/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

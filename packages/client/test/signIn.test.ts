@@ -1,6 +1,6 @@
 /** Supervised clients that sign in with OAuth at a real authorization server, and groups of them. */
 import { OAuth, OAuthError } from "@effect-mcp/auth"
-import { McpClient, McpClients, McpServersConfig, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpClients, McpServersConfig, McpTarget, ServerStatus } from "@effect-mcp/client/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

@@ -1,5 +1,5 @@
 /** A supervised client and the process of its server, which is killed, ends, hangs or cannot start. */
-import { McpClient, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpTarget } from "@effect-mcp/client/node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,5 +1,5 @@
 /** The places of servers as values: their URLs and their descriptions. */
-import { McpClient, McpServersConfig, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpServersConfig, McpTarget, ServerStatus } from "@effect-mcp/client/node"
 import { ClientAuthorization } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

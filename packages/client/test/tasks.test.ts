@@ -1,5 +1,5 @@
 /** The tasks of a supervised client, over restarts of its server and of itself. */
-import { McpClient, McpTarget, TaskIds } from "@effect-mcp/client"
+import { McpClient, McpTarget, TaskIds } from "@effect-mcp/client/node"
 import * as TaskIdsKeyValue from "@effect-mcp/client/TaskIdsKeyValue"
 import { McpError, TaskExtension, type Tool } from "@effect-mcp/protocol"
 import { type Handlers, ServerSession } from "@effect-mcp/session"

@@ -1,5 +1,5 @@
 /** A call to a server over HTTP that is away, while its session stays open. */
-import { McpClient, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpTarget } from "@effect-mcp/client/node"
 import { SessionHost } from "@effect-mcp/session"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
 import { assert, it } from "@effect/vitest"

@@ -10,7 +10,7 @@
  * With `--every 60`, it writes a note each 60 seconds, with new tokens when the old ones expire.
  */
 import { Grant, OAuth } from "@effect-mcp/auth"
-import { McpClient, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpTarget } from "@effect-mcp/client/node"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

@@ -11,7 +11,7 @@
  * The folder `reports` has the database of the server and the ids that the client has stored. The environment variable
  * `REPORTS` names another folder, and `SECONDS` the time of a chapter.
  */
-import { McpClient, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpTarget } from "@effect-mcp/client/node"
 import * as TaskIdsKeyValue from "@effect-mcp/client/TaskIdsKeyValue"
 import { type Implementation, TaskExtension } from "@effect-mcp/protocol"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"

@@ -11,7 +11,7 @@
  * leads it back. The first sign-in permits to read; to write a note, the user permits that as well.
  */
 import { OAuth, TokenStore, WebUserAgent } from "@effect-mcp/auth"
-import { type McpCall, McpClient, McpTarget } from "@effect-mcp/client"
+import { type McpCall, McpClient, McpTarget } from "@effect-mcp/client/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"

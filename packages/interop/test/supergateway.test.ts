@@ -1,5 +1,5 @@
 /** A supervised client whose server is supergateway, a bridge from stdio to a server over Streamable HTTP. */
-import { McpClient, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpTarget } from "@effect-mcp/client/node"
 import * as Tools from "@effect-mcp/examples/src/tools.ts"
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"

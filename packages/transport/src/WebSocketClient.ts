@@ -78,9 +78,9 @@ export const make = (
   })
 
 /**
- * Provides the transport over any WebSocket. It cannot send headers, distinguish a dead server from a silent one, or
- * report why a server rejected the connection, because browsers permit none of these. On Node, `layerNode` of
- * `@effect-mcp/transport/node` does.
+ * Provides the transport over any WebSocket; {@link layerGlobal} does so over the global one. It cannot send headers,
+ * distinguish a dead server from a silent one, or report why a server rejected the connection, because browsers permit
+ * none of these. On Node, `layerNode` of `@effect-mcp/transport/node` does.
  *
  * @example
  * ```ts
@@ -98,3 +98,21 @@ export const make = (
  */
 export const layer = (options: Options): Layer.Layer<Transport.Transport, never, WebSocketConstructor> =>
   Layer.effect(Transport.Transport, make(options))
+
+/**
+ * Provides the transport over the global `WebSocket`, for browsers and all other platforms. See {@link layer}.
+ *
+ * @example
+ * ```ts
+ * import { WebSocketClient } from "@effect-mcp/transport"
+ *
+ * export const server = WebSocketClient.layerGlobal({ url: "wss://example.com/mcp" })
+ * ```
+ *
+ * @category layers
+ */
+export const layerGlobal = (options: Options): Layer.Layer<Transport.Transport> =>
+  Layer.unwrap(Effect.map(
+    Effect.promise(() => import("effect/socket/Socket")),
+    ({ layerWebSocketConstructorGlobal }) => Layer.provide(layer(options), layerWebSocketConstructorGlobal)
+  ))

@@ -1,5 +1,5 @@
 /** The places of a server in a process of its own: each transport, with its sessions and eras. */
-import { McpTarget } from "@effect-mcp/client"
+import { McpTarget } from "@effect-mcp/client/node"
 import { Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

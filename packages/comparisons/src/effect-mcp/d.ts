@@ -1,5 +1,5 @@
 /** A client of three servers, written with a group of supervised clients. */
-import { Content, McpAnswers, McpClients, McpTarget } from "@effect-mcp/client"
+import { Content, McpAnswers, McpClients, McpTarget } from "@effect-mcp/client/node"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * The server that the console connects to: the words of the command line after `--`, or an entry of a file with
  * `mcpServers`, as Claude Desktop, Cursor and VS Code keep it.
  */
-import { McpServersConfig, McpTarget } from "@effect-mcp/client"
+import { McpServersConfig, McpTarget } from "@effect-mcp/client/node"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"

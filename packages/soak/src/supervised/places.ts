@@ -1,5 +1,5 @@
 /** The places of the servers of supervised clients: each transport, and a way to kill the server and start it again. */
-import { McpTarget } from "@effect-mcp/client"
+import { McpTarget } from "@effect-mcp/client/node"
 import { Revision } from "@effect-mcp/protocol"
 import { LawServer } from "@effect-mcp/testing/laws"
 import {

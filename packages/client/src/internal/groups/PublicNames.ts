@@ -1,6 +1,6 @@
 /** The names that a group gives to the tools and prompts of its servers. */
 
-import { createHash } from "node:crypto"
+import * as Sha256 from "../Sha256.ts"
 
 /** The characters and the length that names may have. */
 export interface NameRules {
@@ -42,7 +42,7 @@ const readable = (text: string): string => text.replace(/[^A-Za-z0-9-]+/g, "_").
 
 /** Returns a name that differs from those of all other origins by the beginning of a hash. */
 const hashed = ({ name, server }: Origin, length: number, { maxLength }: NameRules): string => {
-  const hash = createHash("sha256").update(JSON.stringify([server, name])).digest("hex").slice(0, length)
+  const hash = Sha256.hexOf(JSON.stringify([server, name])).slice(0, length)
   const parts = `${readable(server).slice(0, (maxLength - length) >> 2)}_${readable(name)}`
   return `${readable(parts).slice(0, maxLength - length - 1)}_${hash}`.replace(/_+/g, "_")
 }
