@@ -28,7 +28,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   comparisons: ["protocol", "session", "transport", "auth", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "auth", "server"],
   simulation: ["protocol", "session", "transport", "auth", "testing"],
-  soak: ["protocol", "session", "tasks", "json-schema", "transport", "server", "client", "gateway", "testing"]
+  soak: ["protocol", "session", "tasks", "json-schema", "transport", "auth", "server", "client", "gateway", "testing"]
 }
 
 /** Packages of programs as users write them: they import no internal entry. */

@@ -1,5 +1,11 @@
 /** Formatting of quantities. */
-const bytes: ReadonlySet<string> = new Set(["heap used", "external", "array buffers", "resident set"])
+const bytes: ReadonlySet<string> = new Set([
+  "heap used",
+  "external",
+  "array buffers",
+  "resident set",
+  "heap of children"
+])
 
 const inBytes = (value: number): string => {
   const size = Math.abs(value)

@@ -9,11 +9,16 @@ import type { Tally } from "./Tally.ts"
 export interface Gauges {
   readonly fibers: () => number
   readonly tables: Effect.Effect<Counts>
+  /** Further levels, such as those of other processes. */
+  readonly levels?: Effect.Effect<Counts> | undefined
+  /** Further values that are only shown. */
+  readonly shown?: (() => Counts) | undefined
   readonly tally: Tally
   readonly startedAt: number
 }
 
-const handles = (): Counts => {
+/** Returns the numbers of the open handles of this process by kind. */
+export const handles = (): Counts => {
   // Handles that sessions open are shown even if their count is 0.
   const counts: Record<string, number> = { "handles TCPSocketWrap": 0, "handles ProcessWrap": 0 }
   for (const kind of process.getActiveResourcesInfo()) {
@@ -70,6 +75,9 @@ const collected: Effect.Effect<void> = Effect.gen(function*() {
   }
 })
 
+/** Returns the bytes of the heap that are used after garbage has been collected. */
+export const heapUsed: Effect.Effect<number> = Effect.map(collected, () => process.memoryUsage().heapUsed)
+
 /** Takes a sample after the counts have returned to the base, or after the last poll. */
 const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
   Effect.gen(function*() {
@@ -79,6 +87,7 @@ const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
       yield* Effect.sleep(pollMillis)
       now = yield* counts(gauges)
     }
+    const others = gauges.levels === undefined ? {} : yield* gauges.levels
     yield* collected
     const { arrayBuffers, external, heapUsed, rss } = process.memoryUsage()
     // Excludes V8's data about executed code, which grows for a long time and is not a leak.
@@ -92,9 +101,10 @@ const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
         "heap used": heapUsed,
         external,
         "array buffers": arrayBuffers,
-        "sessions in memory": tally.uncollected()
+        "sessions in memory": tally.uncollected(),
+        ...others
       },
-      shown: { "resident set": rss }
+      shown: { "resident set": rss, ...gauges.shown?.() }
     }
   })
 

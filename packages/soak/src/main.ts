@@ -8,13 +8,15 @@
  * leaks are found.
  *
  * `--supervised 10000` kills the servers of supervised clients that many times instead, and starts them again.
- * `--tasks 10000` runs that many tasks instead, which end in every way and expire.
+ * `--tasks 10000` runs that many tasks instead, which end in every way and expire. `--expiries 10000` lets that many
+ * access tokens expire instead, which programs in three processes share.
  */
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { orExit } from "../../../scripts/commandLine.ts"
 import { chart } from "./chart.ts"
+import * as Expiries from "./expiries/expiries.ts"
 import * as Format from "./format.ts"
 import * as Plan from "./plan.ts"
 import type { Sample } from "./Sample.ts"
@@ -26,7 +28,7 @@ import * as Tasks from "./tasks/tasks.ts"
 import { judge } from "./verdict.ts"
 
 const settings = orExit(() => parse(process.argv.slice(2)))
-const { endings, leakBytes, out, restarts, rounds, seed, sessions, subjects, tasks } = settings
+const { endings, expiries, leakBytes, out, restarts, rounds, seed, sessions, subjects, tasks } = settings
 
 const progress = (sample: Sample, round: number): void => {
   const heap = Format.amount("heap used", sample.levels["heap used"] ?? 0)
@@ -55,6 +57,8 @@ console.log(
     ? `${restarts} restarts of the servers of supervised clients; seed ${seed}`
     : tasks !== undefined
     ? `${tasks} tasks; seed ${seed}`
+    : expiries !== undefined
+    ? `${expiries} expiries of access tokens`
     : `about ${sessions} sessions, and at least one for each ending, over ${subjectNames}; seed ${seed}`
 )
 
@@ -64,6 +68,8 @@ const outcome = await Effect.runPromise(
     ? Supervised.run({ total: restarts, ...inRounds })
     : tasks !== undefined
     ? Tasks.run({ total: tasks, ...inRounds })
+    : expiries !== undefined
+    ? Expiries.run({ total: expiries, ...inRounds })
     : soakSessions()
 )
 const verdict = judge(outcome)

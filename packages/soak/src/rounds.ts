@@ -16,13 +16,13 @@ import { unexpected } from "./Unexpected.ts"
 export interface Life {
   readonly subject: string
   readonly ending: Failure["ending"]
-  /** The number of restarts, or of tasks. */
+  /** The number of restarts, of tasks or of expiries. */
   readonly count: number
   readonly run: Effect.Effect<void, unknown, Scope.Scope>
 }
 
 export interface RoundsOptions {
-  /** The number of restarts, or of tasks, of all rounds together. */
+  /** The number of restarts, of tasks or of expiries, of all rounds together. */
   readonly total: number
   readonly rounds: number
   readonly leakBytes: number
@@ -39,6 +39,10 @@ export interface Lives {
   /** Waits until nothing of the lives of a round is left that is meant to stay for a while. */
   readonly settled: Effect.Effect<void>
   readonly tables: Effect.Effect<Counts>
+  /** Further levels, which must not grow. */
+  readonly levels?: Effect.Effect<Counts> | undefined
+  /** Further values that are only shown. */
+  readonly shown?: (() => Counts) | undefined
 }
 
 /** The time limit of one life. A real process starts slowly, and others start at the same time. */
@@ -49,9 +53,9 @@ const soak = Effect.fnUntraced(function*(
   make: Effect.Effect<Lives, never, Scope.Scope>,
   fibers: () => number
 ): Effect.fn.Return<Omit<Outcome, "warnings">, unknown, Scope.Scope> {
-  const { concurrency, next, settled, tables } = yield* make
+  const { concurrency, levels, next, settled, shown, tables } = yield* make
   const tally = Tally.make(leakBytes)
-  const gauges: Idle.Gauges = { fibers, tables, tally, startedAt: performance.now() }
+  const gauges: Idle.Gauges = { fibers, tables, levels, shown, tally, startedAt: performance.now() }
   const { samples, take } = yield* Idle.sampling(gauges, onSample)
   const failures: Array<Failure> = []
   const sessionsByEnding: Record<string, number> = {}

@@ -13,6 +13,8 @@ export interface Settings {
   readonly restarts: number | undefined
   /** The number of tasks; `undefined` for another soak. */
   readonly tasks: number | undefined
+  /** The number of expiries of access tokens; `undefined` for another soak. */
+  readonly expiries: number | undefined
   readonly rounds: number
   readonly seed: number
   readonly subjects: ReadonlyArray<Subject>
@@ -40,6 +42,7 @@ export const parse = (args: ReadonlyArray<string>): Settings => {
       sessions: { type: "string", default: defaults.sessions },
       supervised: { type: "string" },
       tasks: { type: "string" },
+      expiries: { type: "string" },
       rounds: { type: "string", default: defaults.rounds },
       seed: { type: "string", default: defaults.seed },
       only: { type: "string", multiple: true, default: [] },
@@ -55,6 +58,7 @@ export const parse = (args: ReadonlyArray<string>): Settings => {
     sessions: wholeNumber("sessions", values.sessions, 1),
     restarts: values.supervised === undefined ? undefined : wholeNumber("supervised", values.supervised, 1),
     tasks: values.tasks === undefined ? undefined : wholeNumber("tasks", values.tasks, 1),
+    expiries: values.expiries === undefined ? undefined : wholeNumber("expiries", values.expiries, 1),
     rounds: wholeNumber("rounds", values.rounds, 1),
     seed: wholeNumber("seed", values.seed, 0),
     subjects: subjects.filter(({ name }) => values.only.length === 0 || values.only.includes(name)),

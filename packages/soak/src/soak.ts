@@ -18,8 +18,8 @@ import { unexpected } from "./Unexpected.ts"
 /** A session that did not end as expected. */
 export interface Failure {
   readonly subject: string
-  /** The way in which the session had to end, or what failed otherwise: the client after a restart, or with tasks. */
-  readonly ending: EndingName | "restart" | "task"
+  /** The way in which the session had to end, or the part that failed: a restart, a task or an expiry. */
+  readonly ending: EndingName | "restart" | "task" | "expiry"
   readonly client: string
   readonly problem: string
 }

@@ -39,7 +39,8 @@ export const allowances: Counts = {
   "heap used": 1024 * 1024,
   external: 512 * 1024,
   "array buffers": 512 * 1024,
-  "sessions in memory": 32
+  "sessions in memory": 32,
+  "heap of children": 2 * 1024 * 1024
 }
 
 const judgeLevel = (quantity: string, values: ReadonlyArray<number>, trend: Trend, span: number): Judged => ({

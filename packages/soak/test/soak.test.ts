@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { joinedProgram } from "../../../scripts/joinedProgram.ts"
-import { childFile, childVariable } from "../src/childProgram.ts"
+import { childFile, childVariable, expiryFile, expiryVariable } from "../src/childProgram.ts"
 import { subjects } from "../src/subjects.ts"
 import { places } from "../src/supervised/places.ts"
 
@@ -15,8 +15,13 @@ const program = await joinedProgram(fileURLToPath(new URL("../src/main.ts", impo
 
 const childServer = await joinedProgram(childFile)
 
+const expiryProgram = await joinedProgram(expiryFile)
+
 interface Report {
-  readonly samples: ReadonlyArray<{ readonly counts: Readonly<Record<string, number>> }>
+  readonly samples: ReadonlyArray<{
+    readonly counts: Readonly<Record<string, number>>
+    readonly shown: Readonly<Record<string, number>>
+  }>
   readonly sessionsByEnding: Readonly<Record<string, number>>
   readonly verdict: { readonly problems: ReadonlyArray<string> }
 }
@@ -45,7 +50,7 @@ const soak = (...args: ReadonlyArray<string>) =>
             out,
             ...args
           ],
-          { env: { ...process.env, [childVariable]: childServer } },
+          { env: { ...process.env, [childVariable]: childServer, [expiryVariable]: expiryProgram } },
           (error, output) => {
             const report: Report = JSON.parse(readFileSync(join(out, "soak.json"), "utf8"))
             const chart = readFileSync(join(out, "soak.svg"), "utf8")
@@ -137,6 +142,23 @@ describe.concurrent("a soak", () => {
         const [before, after] = report.samples
         assert.strictEqual(after?.counts["tasks: stored"], 0)
         assert.deepStrictEqual(after?.counts, before?.counts)
+      }),
+    testTimeout
+  )
+
+  it.live(
+    "[law 2] leaves nothing of programs in three processes whose tokens expire, and refreshes each token once",
+    () =>
+      Effect.gen(function*() {
+        const { exitCode, report, output } = yield* soak("--expiries", "100", "--rounds", "1")
+        assert.deepStrictEqual(report.verdict.problems, [], output)
+        assert.strictEqual(exitCode, 0)
+        assert.deepStrictEqual(report.sessionsByEnding, { "files: expiry": 50, "sqlite: expiry": 50 })
+        const [before, after] = report.samples
+        assert.deepStrictEqual(after?.counts, before?.counts)
+        assert.strictEqual(after?.shown["windows"], 10)
+        assert.isAtLeast(after?.shown["refreshes"] ?? 0, 100)
+        assert.isAtLeast(after?.shown["calls"] ?? 0, 100)
       }),
     testTimeout
   )
