@@ -48,10 +48,13 @@ const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<
     /^--servers selects no servers of memory, which measure all of theirs$/
   ],
   ["soak", ["--sessions=-1"], /^--sessions takes an integer of at least 1, not "-1"$/],
+  ["soak", ["--expiries", "0"], /^--expiries takes an integer of at least 1, not "0"$/],
   ["hostile", ["--seconds", "NaN"], /^--seconds takes an integer of at least 1, not "NaN"$/],
   ["hostile", ["--side", "both"], /^--side takes one of server, client, gateway, not "both"$/],
   ["simulate", ["--sessions", "1.5"], /^--sessions takes an integer of at least 1, not "1\.5"$/],
   ["simulate", ["--conversation", "{"], /^--conversation takes a conversation as a report prints it: /],
+  ["simulate", ["--scripts", "1.5"], /^--scripts takes an integer of at least 1, not "1\.5"$/],
+  ["simulate", ["--script", "{"], /^--script takes a script as a report prints it: /],
   ["mutants", ["--only", "nothing"], /^--only takes the name of a mutant in a table, not "nothing"$/],
   ["conformance", ["--revision", "1999-01-01"], /^--revision takes one of .*2025-11-25.*, not "1999-01-01"$/],
   ["conformance", ["--side"], /^Option '--side <value>' argument missing/],
