@@ -78,11 +78,11 @@ const problemsOfPeers = (one: Package): ReadonlyArray<string> => {
       .map(([name, range]) => `${one.manifestFile} has the peer ${name} ${range}; write ${effect}${range.slice(1)}`),
     ...dependenciesOf(one).flatMap((dependency) =>
       Object.entries(dependency.manifest.peerDependencies ?? {})
-        .filter(([name, range]) =>
-          dependency.manifest.peerDependenciesMeta?.[name]?.optional !== true &&
-          (peerDependencies[name] === undefined || peerDependenciesMeta[name]?.optional === true ||
-            peerDependencies[name].slice(1) !== range.slice(1))
-        )
+        .filter(([name, range]) => {
+          const isOptional = dependency.manifest.peerDependenciesMeta?.[name]?.optional === true
+          return peerDependencies[name]?.slice(1) !== range.slice(1) ||
+            (!isOptional && peerDependenciesMeta[name]?.optional === true)
+        })
         .map(([name, range]) => `${one.manifestFile} lacks the peer ${name} ${range} of ${dependency.manifest.name}`)
     )
   ]
