@@ -106,6 +106,12 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: ""
   },
   {
+    name: "leaves its lease when it closes",
+    at: "SharedCredentials.close",
+    original: "yield* this.#lease.release",
+    broken: ""
+  },
+  {
     name: "shows the cause of a failed request",
     at: "OAuthHttp.explain",
     original: "codeOf(error) ?? \"an unknown error\"",
