@@ -8,6 +8,7 @@
 import * as InvalidOptionError from "@effect-mcp/session/InvalidOptionError"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import { isConfidential } from "./internal/confidential.ts"
 import type { OAuthError } from "./OAuthError.ts"
 
 /**
@@ -51,22 +52,56 @@ export interface Credential {
 }
 
 /**
+ * A client at an issuer.
+ *
+ * @category models
+ */
+export interface Client extends Credential {
+  readonly clientId: string
+  /** The issuer that has given the client id, byte for byte. The client is not used at another one (AUT-20). */
+  readonly issuer?: string | undefined
+  /** The redirect URI of the registration. Default: the one of the `UserAgent`. */
+  readonly redirectUri?: string | undefined
+}
+
+/**
+ * A client whose issuer the program names. Only such a client may have a secret or a private key, or belong to a
+ * `Grant`: each server names an issuer of its choice, which would otherwise receive the secret or the assertion.
+ *
+ * @category models
+ */
+export interface IssuedClient extends Client {
+  readonly issuer: string
+}
+
+/**
+ * A client without a secret, whose issuer the program does not name. It belongs to the issuer at which a person signs
+ * in with it first.
+ *
+ * @category models
+ */
+export interface PublicClient extends Client {
+  readonly issuer?: undefined
+  readonly secret?: undefined
+  readonly privateKey?: undefined
+  readonly method?: "none" | undefined
+}
+
+/**
  * A client that was registered before (AUT-16).
  *
  * @category models
  */
-export interface PreRegistered extends Credential {
-  readonly clientId: string
-  /**
-   * The issuer that has given the client id. Default: the issuer of the first server that uses the client id. With
-   * another issuer it is not used (AUT-20).
-   *
-   * Name it for a client with a secret, and for one of `Grant.workloadIdentity`: the server names its issuer, so that a
-   * hostile server that is the first would receive the secret or the assertion.
-   */
-  readonly issuer?: string | undefined
-  /** The redirect URI of the registration. Default: the one of the `UserAgent`. */
-  readonly redirectUri?: string | undefined
+export type PreRegistered = IssuedClient | PublicClient
+
+/**
+ * The credential of the client of a Client ID Metadata Document. It has no secret, because each issuer would know it.
+ *
+ * @category models
+ */
+export interface DocumentCredential extends Credential {
+  readonly secret?: undefined
+  readonly method?: "none" | "private_key_jwt" | undefined
 }
 
 /**
@@ -109,14 +144,17 @@ export interface ClientIdentity {
    */
   readonly metadataUrl?: string | undefined
   /** The credential of the client of the metadata document. Default: none, a public client. */
-  readonly metadataCredential?: Credential | undefined
+  readonly metadataCredential?: DocumentCredential | undefined
   /**
    * The data of dynamic registrations; `false` registers nothing. Default: registers a client, unless `preRegistered`
    * has one. A client for another issuer is then an error, and not a reason for a registration (AUT-20).
    */
   readonly registration?: Registration | false | undefined
-  /** Asks the host for a client at an issuer, if there is no other way to one. */
-  readonly ask?: ((issuer: string) => Effect.Effect<PreRegistered | undefined, OAuthError>) | undefined
+  /**
+   * Asks the host for a client at an issuer, if there is no other way to one. The server has named the issuer: return a
+   * secret only for one that has given it.
+   */
+  readonly ask?: ((issuer: string) => Effect.Effect<Client | undefined, OAuthError>) | undefined
 }
 
 /**
@@ -140,8 +178,28 @@ const isDocumentUrl = (text: string): boolean => {
   return protocol === "https:" && pathname !== "/" && hash === "" && username === "" && password === ""
 }
 
+/** The example of an issuer in messages. */
+const issuerExample = "the issuer that has given the client id, such as \"https://auth.example\""
+
+const invalid = (option: string, given: unknown, allowed: string): InvalidOptionError.InvalidOptionError =>
+  new InvalidOptionError.InvalidOptionError({ option, given, allowed })
+
+/** Returns the problem of one client. A grant proves something at an issuer, also without a secret. */
+const problemOf = (
+  client: Client,
+  index: number,
+  hasGrant: boolean
+): InvalidOptionError.InvalidOptionError | undefined => {
+  const { clientId, issuer } = client
+  if (clientId === "") return invalid("clientId", "", "a text")
+  const isNeeded = hasGrant || isConfidential(client)
+  if (issuer === undefined ? !isNeeded : URL.canParse(issuer)) return undefined
+  return invalid(`identity.preRegistered[${index}].issuer`, issuer, issuerExample)
+}
+
 /**
  * Returns the problem of an identity as a value; `undefined` if it has none. `OAuth.layer` checks it by this function.
+ * With a grant, each client needs its issuer.
  *
  * @example
  * ```ts
@@ -153,17 +211,19 @@ const isDocumentUrl = (text: string): boolean => {
  *
  * @category checks
  */
-export const check = ({ metadataUrl, preRegistered = [] }: ClientIdentity):
-  | InvalidOptionError.InvalidOptionError
-  | undefined =>
-{
+export const check = (
+  { metadataCredential, metadataUrl, preRegistered = [] }: ClientIdentity,
+  options: { readonly hasGrant?: boolean | undefined } = {}
+): InvalidOptionError.InvalidOptionError | undefined => {
   const allowed = "an https: URL with a path"
   if (metadataUrl !== undefined && !isDocumentUrl(metadataUrl)) {
-    return new InvalidOptionError.InvalidOptionError({ option: "metadataUrl", given: metadataUrl, allowed })
+    return invalid("metadataUrl", metadataUrl, allowed)
   }
-  const nameless = preRegistered.find(({ clientId }) => clientId === "")
-  if (nameless === undefined) return undefined
-  return new InvalidOptionError.InvalidOptionError({ option: "clientId", given: "", allowed: "a text" })
+  // A type does not keep a program in JavaScript from it.
+  const { secret }: Credential = metadataCredential ?? {}
+  if (secret !== undefined) return invalid("metadataCredential", "one with a secret", "a private key")
+  return preRegistered.map((client, index) => problemOf(client, index, options.hasGrant === true))
+    .find((problem) => problem !== undefined)
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * Grants of programs that run without a person: the program itself, or the organization that runs it, is authorized.
  *
- * The client is one of `preRegistered` of the `ClientIdentity`: no client is registered for such a grant (AUX-01).
+ * The client is one of `preRegistered` of the `ClientIdentity`: no client is registered for such a grant (AUX-01). It
+ * names its `issuer`, because each server names one of its choice, which would receive the secret or the assertion.
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -70,8 +71,7 @@ export const clientCredentials: Grant = { _tag: "ClientCredentials" }
 
 /**
  * The grant of a workload whose platform asserts its identity (RFC 7523; AUX-06). The assertion is read for each token
- * request. After a rejection there is no other attempt until `OAuth.login`. Name the `issuer` of the client: a hostile
- * server could otherwise name its own issuer, which would receive the assertion.
+ * request, and for the `issuer` of the client only. After a rejection there is no other attempt until `OAuth.login`.
  *
  * @example
  * ```ts

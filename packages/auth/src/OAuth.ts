@@ -166,9 +166,9 @@ const signInOf = ({ authorized, code, isQueued, since, url }: PendingSignIn): Si
 
 /** Returns the identity, with the name of the client if a registration has none. */
 const named = (
-  identity: ClientIdentity.ClientIdentity,
+  identity: Registration.Identity,
   clientName: string | undefined
-): ClientIdentity.ClientIdentity => {
+): Registration.Identity => {
   const { registration } = identity
   if (clientName === undefined || registration === false) return identity
   const isGiven = identity.preRegistered !== undefined && identity.preRegistered.length > 0
@@ -178,11 +178,16 @@ const named = (
     : { ...identity, registration: { clientName, ...registration } }
 }
 
+/** The options of a server, with the client that a configuration describes, or without. */
+interface ConfiguredOptions extends Omit<ServerOptions, "identity"> {
+  readonly identity?: Registration.Identity | undefined
+}
+
 /** Returns the options of a server whose client a configuration describes. */
 const configured = (
-  { clientId, clientSecret: secret, scopes }: ClientAuthorization.ConfiguredClient
-): ServerOptions => ({
-  ...(clientId === undefined ? {} : { identity: { preRegistered: [{ clientId, secret }] } }),
+  { clientId, clientSecret: secret, issuer, scopes }: ClientAuthorization.ConfiguredClient
+): ConfiguredOptions => ({
+  ...(clientId === undefined ? {} : { identity: { preRegistered: [{ clientId, issuer, secret }] } }),
   ...(scopes === undefined ? {} : { scopes })
 })
 
@@ -191,12 +196,12 @@ const isSame = (
   one: ClientAuthorization.ConfiguredClient | undefined,
   other: ClientAuthorization.ConfiguredClient | undefined
 ): boolean =>
-  one?.clientId === other?.clientId && one?.redirectUri === other?.redirectUri &&
+  one?.clientId === other?.clientId && one?.issuer === other?.issuer && one?.redirectUri === other?.redirectUri &&
   Equal.equals(one?.clientSecret, other?.clientSecret) && Equal.equals(one?.scopes, other?.scopes) &&
   (one === undefined) === (other === undefined)
 
 /** Returns the identity for a grant, for which no client is registered (AUX-01). */
-const registeredBefore = (identity: ClientIdentity.ClientIdentity): ClientIdentity.ClientIdentity => ({
+const registeredBefore = (identity: Registration.Identity): Registration.Identity => ({
   preRegistered: identity.preRegistered,
   registration: false
 })
@@ -221,12 +226,12 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
   /** The authorizations at each server, by the client that a configuration describes. */
   const accesses = new Map<string, Array<Access>>()
   const queue = new SignInQueue()
-  const registrations = new Map<string, Map<ClientIdentity.ClientIdentity | undefined, Registration.Registration>>()
+  const registrations = new Map<string, Map<Registration.Identity | undefined, Registration.Registration>>()
 
   /** Servers with the same identity and account share the clients that are registered. */
   const registrationOf = (
-    given: ClientIdentity.ClientIdentity | undefined,
-    identity: ClientIdentity.ClientIdentity,
+    given: Registration.Identity | undefined,
+    identity: Registration.Identity,
     account: string
   ): Registration.Registration => {
     const ofAccount = registrations.get(account) ?? new Map()
@@ -240,7 +245,7 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
 
   const created = Effect.fnUntraced(function*(
     server: URL,
-    own: ServerOptions,
+    own: ConfiguredOptions,
     redirectUri: string | undefined
   ) {
     const {
@@ -261,7 +266,7 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
     // Dynamic registrations for a person are kept apart from the clients of grants.
     const registration = grant === undefined
       ? registrationOf(given, identity, account)
-      : Registration.make({ http, store, identity: registeredBefore(identity), account })
+      : Registration.make({ http, store, identity: registeredBefore(identity), account, hasGrant: true })
     const prefers = (issuer: string): boolean => Registration.isGivenFor(identity, issuer)
     const discovery = yield* Discovery.make({
       http,
@@ -346,8 +351,9 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
  */
 export const layer = (options: Options = {}): Layer.Layer<OAuth | ClientAuthorization.ClientAuthorization> =>
   Layer.effectContext(Effect.gen(function*() {
-    for (const { identity } of [options, ...Object.values(options.servers ?? {})]) {
-      const problem = identity === undefined ? undefined : ClientIdentity.check(identity)
+    for (const own of [{}, ...Object.values(options.servers ?? {})]) {
+      const { grant, identity }: ServerOptions = { ...options, ...own }
+      const problem = identity && ClientIdentity.check(identity, { hasGrant: grant !== undefined })
       if (problem !== undefined) return yield* Effect.die(problem)
     }
     const oauth = yield* make(options)

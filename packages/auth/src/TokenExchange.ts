@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import type { PreRegistered } from "./ClientIdentity.ts"
+import type { Client } from "./ClientIdentity.ts"
 import * as OAuthHttp from "./internal/fetch/OAuthHttp.ts"
 import * as Digest from "./internal/resource/Digest.ts"
 import * as ExchangeRequest from "./internal/resource/ExchangeRequest.ts"
@@ -79,7 +79,7 @@ export interface Options {
   /** The issuer that exchanges tokens. Its own tokens are sent to it, and no others. */
   readonly issuer: string
   /** The credentials of this server at the issuer. */
-  readonly client: PreRegistered
+  readonly client: Client
   /** The token endpoint. Default: `token_endpoint` of the metadata of the issuer. */
   readonly tokenEndpoint?: string | undefined
   /** The time for one exchange. Default 10 seconds. */

@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
-import type { PreRegistered } from "./ClientIdentity.ts"
+import type { Client } from "./ClientIdentity.ts"
 import * as OAuthHttp from "./internal/fetch/OAuthHttp.ts"
 import * as AsymmetricAlgorithms from "./internal/resource/AsymmetricAlgorithms.ts"
 import * as Introspection from "./internal/resource/Introspection.ts"
@@ -187,7 +187,7 @@ export const jwt = (issuer: string, options: JwtOptions = {}): TokenVerifier => 
  */
 export interface IntrospectionOptions extends CommonOptions {
   /** The credentials by which this server asks the issuer. */
-  readonly client: PreRegistered
+  readonly client: Client
   /** The introspection endpoint. Default: `introspection_endpoint` of the metadata of the issuer. */
   readonly url?: string | undefined
   /**

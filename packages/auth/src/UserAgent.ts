@@ -70,7 +70,10 @@ export type UserAgent =
       remembered: string | undefined,
       required?: string
     ) => Effect.Effect<Redirection, OAuthError, Scope.Scope>
-    /** Asks the person whether to open another window. Default: no window opens without `OAuth.login`. */
+    /**
+     * Asks the person whether to open another window. After a refusal, it is not called until `OAuth.login`. Default:
+     * no window opens without `OAuth.login`.
+     */
     readonly confirm?: ((request: SignInRequest) => Effect.Effect<boolean>) | undefined
   }
   | { readonly _tag: "Device"; readonly show: (code: DeviceCode) => Effect.Effect<void> }

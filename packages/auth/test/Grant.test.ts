@@ -39,7 +39,9 @@ describe("client credentials", () => {
       })
       const oauth = yield* build({
         grant: Grant.clientCredentials,
-        identity: { preRegistered: [{ clientId: "nightly", secret: Redacted.make("the secret") }] }
+        identity: {
+          preRegistered: [{ issuer: identity.issuer, clientId: "nightly", secret: Redacted.make("the secret") }]
+        }
       })
       const outcome = yield* caller.call(oauth.authorization, server.url)
       assert.deepStrictEqual(outcome, { status: 200, account: "nightly", scope: "notes:read" })
@@ -68,7 +70,11 @@ describe("client credentials", () => {
       const oauth = yield* build({
         grant: Grant.clientCredentials,
         identity: {
-          preRegistered: [{ clientId: "nightly", privateKey: { key: Redacted.make(key), algorithm: "ES256" } }]
+          preRegistered: [{
+            issuer: identity.issuer,
+            clientId: "nightly",
+            privateKey: { key: Redacted.make(key), algorithm: "ES256" }
+          }]
         }
       })
       assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).account, "nightly")
@@ -86,7 +92,12 @@ describe("client credentials", () => {
       const oauth = yield* build({
         grant: Grant.clientCredentials,
         identity: {
-          preRegistered: [{ clientId: "nightly", secret: Redacted.make("the secret"), method: "client_secret_post" }]
+          preRegistered: [{
+            issuer: identity.issuer,
+            clientId: "nightly",
+            secret: Redacted.make("the secret"),
+            method: "client_secret_post"
+          }]
         }
       })
       yield* caller.call(oauth.authorization, server.url)
@@ -108,7 +119,9 @@ describe("client credentials", () => {
       })
       const oauth = yield* build({
         grant: Grant.clientCredentials,
-        identity: { preRegistered: [{ clientId: "nightly", secret: Redacted.make("a wrong one") }] }
+        identity: {
+          preRegistered: [{ issuer: identity.issuer, clientId: "nightly", secret: Redacted.make("a wrong one") }]
+        }
       })
       for (let attempt = 0; attempt < 2; attempt++) {
         const exit = yield* Effect.exit(caller.call(oauth.authorization, server.url))
@@ -128,7 +141,9 @@ it.live("a scope that the issuer does not grant is final, and the words of the i
     const oauth = yield* build({
       grant: Grant.clientCredentials,
       scopes: ["notes:admin"],
-      identity: { preRegistered: [{ clientId: "nightly", secret: Redacted.make("the secret") }] }
+      identity: {
+        preRegistered: [{ issuer: identity.issuer, clientId: "nightly", secret: Redacted.make("the secret") }]
+      }
     })
     for (let attempt = 0; attempt < 2; attempt++) {
       const exit = yield* Effect.exit(caller.call(oauth.authorization, server.url))
@@ -148,7 +163,9 @@ it.live("scopes that the issuer does not add for an operation keep no other oper
     })
     const oauth = yield* build({
       grant: Grant.clientCredentials,
-      identity: { preRegistered: [{ clientId: "nightly", secret: Redacted.make("the secret") }] }
+      identity: {
+        preRegistered: [{ issuer: identity.issuer, clientId: "nightly", secret: Redacted.make("the secret") }]
+      }
     })
     yield* caller.call(oauth.authorization, server.url)
     identity.intercept = answering("/token", () => [400, { error: "invalid_scope" }])
@@ -171,10 +188,10 @@ it.live("scopes that the issuer does not add for an operation keep no other oper
 
 describe("workload identity", () => {
   const assertion = "assertion-of-the-platform"
-  const options: OAuth.Options = {
+  const optionsOf = ({ issuer }: identityServer.IdentityServer): OAuth.Options => ({
     grant: Grant.workloadIdentity(Effect.succeed(Redacted.make(`${assertion}\n`))),
-    identity: { preRegistered: [{ clientId: "pod", method: "none" }] }
-  }
+    identity: { preRegistered: [{ issuer, clientId: "pod", method: "none" }] }
+  })
 
   it.live("[AUX-06] the assertion is the grant", () =>
     Effect.gen(function*() {
@@ -184,7 +201,7 @@ describe("workload identity", () => {
         () => [200, { access_token: "t1", token_type: "bearer", expires_in: 60 }]
       )
       server.judge = ({ authorization }) => authorization === "Bearer t1" ? { status: 200 } : undefined
-      const oauth = yield* build(options)
+      const oauth = yield* build(optionsOf(identity))
       assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200)
       const [request] = identity.to("/token")
       assert.strictEqual(request?.body.get("grant_type"), "urn:ietf:params:oauth:grant-type:jwt-bearer")
@@ -196,7 +213,7 @@ describe("workload identity", () => {
     Effect.gen(function*() {
       const { identity, server } = yield* started()
       identity.intercept = answering("/token", () => [400, { error: "invalid_grant", error_description: "expired" }])
-      const oauth = yield* build(options)
+      const oauth = yield* build(optionsOf(identity))
       for (let attempt = 0; attempt < 3; attempt++) {
         const exit = yield* Effect.exit(caller.call(oauth.authorization, server.url))
         assert.deepInclude(causeOf(exit), { _tag: "TokenRequestFailed", error: "invalid_grant" })
@@ -214,11 +231,14 @@ describe("workload identity", () => {
         (count) => count === 1 ? [503, {}] : [200, { access_token: "t1", token_type: "Bearer" }]
       )
       server.judge = ({ authorization }) => authorization === "Bearer t1" ? { status: 200 } : undefined
-      const oauth = yield* build(options)
+      const oauth = yield* build(optionsOf(identity))
       const exit = yield* Effect.exit(caller.call(oauth.authorization, server.url))
       assert.strictEqual(causeOf(exit)?._tag, "Unavailable")
       assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200)
-      const dying = yield* build({ ...options, grant: Grant.workloadIdentity(Effect.die(new Error(assertion))) })
+      const dying = yield* build({
+        ...optionsOf(identity),
+        grant: Grant.workloadIdentity(Effect.die(new Error(assertion)))
+      })
       const died = yield* Effect.exit(caller.call(dying.authorization, server.url))
       assert.strictEqual(causeOf(died)?._tag, "Unavailable")
       assert.notInclude(String(Exit.findErrorOption(died)), assertion)
@@ -235,7 +255,7 @@ describe("enterprise-managed authorization", () => {
       },
       subject: Effect.succeed({ token: Redacted.make("the ID token") })
     }),
-    identity: { preRegistered: [{ clientId: "at the server", secret: Redacted.make("s2") }] }
+    identity: { preRegistered: [{ issuer, clientId: "at the server", secret: Redacted.make("s2") }] }
   })
 
   const basic = (id: string, secret: string) =>

@@ -245,24 +245,44 @@ describe("windows", () => {
       assert.lengthOf(ada.windows, 2)
     }))
 
-  it.live("a person who confirms gets another window; one who does not, none", () =>
+  it.live("a person who confirms gets another window; one who does not, none, and no question until login", () =>
     Effect.gen(function*() {
       const { server } = yield* started({ withoutRefreshTokens: true })
-      let answer = false
-      const ada = scriptedPerson.make({ confirm: () => Effect.sync(() => answer) })
+      let answer = true
+      let questions = 0
+      const ada = scriptedPerson.make({
+        confirm: () =>
+          Effect.sync(() => {
+            questions += 1
+            return answer
+          })
+      })
       const oauth = yield* build({ userAgent: ada.userAgent })
       yield* caller.callAndWait(oauth.authorization, server.url)
-      let isRevoked = true
-      const first = server.calls.at(-1)?.authorization
-      server.judge = ({ authorization }) =>
-        isRevoked && authorization === first ? { status: 401, challenge: "" } : undefined
-      const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
-      assert.strictEqual(causeOf(exit)?._tag, "SignInRequired")
-      assert.lengthOf(ada.windows, 1)
+      const revoked: Array<string | undefined> = []
+      const revoke = () => revoked.push(server.calls.at(-1)?.authorization)
+      server.judge = ({ authorization }) => revoked.includes(authorization) ? { status: 401, challenge: "" } : undefined
+      revoke()
+      assert.strictEqual((yield* caller.callAndWait(oauth.authorization, server.url)).status, 200)
+      assert.deepStrictEqual([questions, ada.windows.length], [1, 2])
+      revoke()
+      answer = false
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
+        assert.strictEqual(causeOf(exit)?._tag, "SignInRequired")
+      }
+      assert.deepStrictEqual([questions, ada.windows.length], [2, 2])
+      yield* oauth.login(server.url)
+      assert.strictEqual((yield* caller.call(oauth.authorization, server.url)).status, 200)
+      assert.deepStrictEqual([questions, ada.windows.length], [2, 3])
+      revoke()
       answer = true
       assert.strictEqual((yield* caller.callAndWait(oauth.authorization, server.url)).status, 200)
-      assert.lengthOf(ada.windows, 2)
-      isRevoked = false
+      assert.deepStrictEqual([questions, ada.windows.length], [3, 4])
+      yield* oauth.logout(server.url)
+      const exit = yield* Effect.exit(caller.callAndWait(oauth.authorization, server.url))
+      assert.strictEqual(causeOf(exit)?._tag, "SignInRequired")
+      assert.strictEqual(questions, 3, "a person who has signed out is not asked")
     }))
 
   it.live("login begins a sign-in anew, and those who wait for the first one go on", () =>

@@ -31,14 +31,15 @@ const clientAt = (server: ProtectedServer, revision: Revision.Revision) =>
     capabilities: { extensions: Grant.extensions(Grant.clientCredentials) }
   }).pipe(Layer.provide(transportTo(server)))
 
-const oauth = OAuth.layer({
-  grant: Grant.clientCredentials,
-  identity: { preRegistered: [{ clientId: "app", secret: Redacted.make(Issuer.secret) }] }
-})
+const oauthAt = (issuer: string) =>
+  OAuth.layer({
+    grant: Grant.clientCredentials,
+    identity: { preRegistered: [{ issuer, clientId: "app", secret: Redacted.make(Issuer.secret) }] }
+  })
 
-const sessionAt = (server: ProtectedServer, revision: Revision.Revision) =>
+const sessionAt = (issuer: string, server: ProtectedServer, revision: Revision.Revision) =>
   Effect.map(
-    Layer.build(Layer.provide(clientAt(server, revision), oauth)),
+    Layer.build(Layer.provide(clientAt(server, revision), oauthAt(issuer))),
     Context.get(ClientSession.ClientSession)
   )
 
@@ -46,7 +47,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a session of revision %s",
   it.live("[HTTP-16] [AUT-33] is authorized as the specification describes, with the token in a header only", () =>
     Effect.gen(function*() {
       const { issuer, server } = yield* start
-      const session = yield* sessionAt(server, revision)
+      const session = yield* sessionAt(issuer.url, server, revision)
       const { content: [content] } = yield* session.callTool("any")
       assert.deepInclude(content, { text: Principal.idOf(issuer.url, "app", server.url) })
       assert.deepInclude(server.principals[0], { scopes: ["notes:read"] })
@@ -59,8 +60,8 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a session of revision %s",
 
   it.live("[AUX-02] has the ids of the extensions in the capabilities of both sides", () =>
     Effect.gen(function*() {
-      const { server } = yield* start
-      const session = yield* sessionAt(server, revision)
+      const { issuer, server } = yield* start
+      const session = yield* sessionAt(issuer.url, server, revision)
       const declared = { "io.modelcontextprotocol/oauth-client-credentials": {} }
       assert.deepStrictEqual(session.profile.capabilities.extensions, declared)
       yield* session.callTool("any")

@@ -35,11 +35,19 @@ describe("the client of OAuth in an entry", () => {
   it.effect("is given to the authorization, with the values of references; unknown members are ignored", () =>
     Effect.gen(function*() {
       const [[server, client] = []] = yield* clientOf({
-        oauth: { clientId: "${ID}", clientSecret: "${SECRET}", scopes: " read  write ", callbackPort: 8123, xaa: true }
-      }, { env: { ID: "known", SECRET: "secret" } })
+        oauth: {
+          clientId: "${ID}",
+          clientSecret: "${SECRET}",
+          issuer: "https://${HOST}/tenant",
+          scopes: " read  write ",
+          callbackPort: 8123,
+          xaa: true
+        }
+      }, { env: { ID: "known", SECRET: "secret", HOST: "auth.example" } })
       assert.strictEqual(server, url)
       assert.deepInclude(client, {
         clientId: "known",
+        issuer: "https://auth.example/tenant",
         scopes: ["read", "write"],
         redirectUri: "http://localhost:8123/callback"
       })
@@ -49,7 +57,13 @@ describe("the client of OAuth in an entry", () => {
 
   it.effect("may have no members, and an entry without one describes none", () =>
     Effect.gen(function*() {
-      const empty = { clientId: undefined, clientSecret: undefined, scopes: undefined, redirectUri: undefined }
+      const empty = {
+        clientId: undefined,
+        clientSecret: undefined,
+        issuer: undefined,
+        scopes: undefined,
+        redirectUri: undefined
+      }
       assert.deepStrictEqual(yield* clientOf({ oauth: {} }), [[url, empty]])
       assert.deepStrictEqual(yield* clientOf({ auth: "oauth" }), [[url, {}]])
       assert.deepStrictEqual(yield* clientOf({}), [[url, undefined]])
@@ -66,6 +80,9 @@ describe("the client of OAuth in an entry", () => {
       [{ oauth: { clientId: "" } }, ["oauth.clientId: it is empty"]],
       [{ auth: { CLIENT_ID: "a", clientId: "b" } }, ["auth.CLIENT_ID: there is clientId, too"]],
       [{ auth: { CLIENT_SECRET: "a" } }, ["auth.clientId: it is missing"]],
+      [{ oauth: { issuer: "https://auth.example" } }, ["oauth.clientId: it is missing"]],
+      [{ oauth: { clientId: "a", issuer: "auth.example" } }, ["oauth.issuer: it is no URL"]],
+      [{ oauth: { clientId: "a", issuer: "javascript:0" } }, ["oauth.issuer: it is no URL"]],
       [{ oauth: { scopes: [1, {}] } }, ["oauth.scopes[1]: it is not a text"]],
       [{ oauth: { scopes: ["a b"] } }, ["oauth.scopes: one of them is no scope"]],
       [{ oauth: { callbackPort: 0 } }, ["oauth.callbackPort: it is no port"]],

@@ -24,7 +24,7 @@ if (revision === undefined) {
   throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION must be one of ${Revision.supported.join(", ")}: ${requested}`)
 }
 
-const authorization = Authorization.of(scenario, context)
+const authorization = Authorization.of(scenario, context, url)
 
 NodeRuntime.runMain(
   Effect.provide(

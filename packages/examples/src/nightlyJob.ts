@@ -7,6 +7,8 @@
  * node packages/examples/src/nightlyJob.ts http://127.0.0.1:3000/mcp --key nightly.pem
  * ```
  *
+ * `--issuer` names the authorization server that knows the key; default http://localhost:4000. The job signs in nowhere
+ * else, whatever the server names.
  * With `--every 60`, it writes a note each 60 seconds, with new tokens when the old ones expire.
  */
 import { Grant, OAuth } from "@effect-mcp/auth"
@@ -19,9 +21,13 @@ import * as Redacted from "effect/Redacted"
 import * as fs from "node:fs"
 import { parseArgs } from "node:util"
 
-const { positionals: [url = "http://127.0.0.1:3000/mcp"], values: { every, key } } = parseArgs({
+const { positionals: [url = "http://127.0.0.1:3000/mcp"], values: { every, issuer, key } } = parseArgs({
   allowPositionals: true,
-  options: { every: { type: "string" }, key: { type: "string", default: "nightly.pem" } }
+  options: {
+    every: { type: "string" },
+    issuer: { type: "string", default: "http://localhost:4000" },
+    key: { type: "string", default: "nightly.pem" }
+  }
 })
 
 const grant = Grant.clientCredentials
@@ -37,6 +43,7 @@ const oauth = Layer.unwrap(Effect.sync(() =>
     scopes: ["notes:read", "notes:write"],
     identity: {
       preRegistered: [{
+        issuer,
         clientId: "nightly",
         privateKey: { key: Redacted.make(fs.readFileSync(key, "utf8")), algorithm: "ES256", keyId: "1" }
       }]

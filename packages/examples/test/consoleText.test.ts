@@ -5,6 +5,7 @@ import * as Arguments from "../src/console/arguments.ts"
 import * as Fields from "../src/console/fields.ts"
 import * as Frame from "../src/console/frame.ts"
 import * as ProgressBar from "../src/console/progressBar.ts"
+import * as Render from "../src/console/render.ts"
 import * as Server from "../src/console/server.ts"
 
 const schema = {
@@ -146,5 +147,20 @@ describe("the server of a command line", () => {
       server: ["https://example.com/mcp"]
     })
     assert.deepStrictEqual(Server.divide(["read", "note:///a"]), { command: ["read", "note:///a"], server: [] })
+  })
+})
+
+describe("the state of an account", () => {
+  const signedIn = { _tag: "SignedIn", issuer: "https://auth.example", scopes: ["read"], isRefreshable: false } as const
+  const time = Date.UTC(2026, 0, 1)
+
+  it("shows until when tokens are valid, and that they have expired", () => {
+    const shown = (isRefreshable: boolean, now: number) =>
+      Render.account({ ...signedIn, isRefreshable, expiresAt: time }, now)
+    const start = "signed in at https://auth.example, with read"
+    assert.strictEqual(shown(false, time - 1), `${start}, until 2026-01-01T00:00:00.000Z`)
+    assert.strictEqual(shown(false, time), `${start}, expired 2026-01-01T00:00:00.000Z, sign in again`)
+    assert.strictEqual(shown(true, time), `${start}, expired 2026-01-01T00:00:00.000Z, refreshed by the next request`)
+    assert.strictEqual(Render.account({ ...signedIn, expiresAt: undefined }, time), start)
   })
 })

@@ -25,7 +25,7 @@ describe("nightlyJob.ts", () => {
         const issuer = yield* Protection.issuer("--seconds", "4", "--job-key", file)
         const url = yield* Protection.notes(issuer)
         assert.strictEqual(fs.statSync(file).mode & 0o777, 0o600)
-        const args = [Child.file("../../src/nightlyJob.ts"), url, "--key", file, "--every", "1"]
+        const args = [Child.file("../../src/nightlyJob.ts"), url, "--issuer", issuer.url, "--key", file, "--every", "1"]
         const job = yield* Child.program(process.execPath, args)
         yield* Child.until(() => issuer.grants().length >= 3)
         const count = runsOf(job).length
@@ -48,7 +48,8 @@ describe("nightlyJob.ts", () => {
         const issuer = yield* Protection.issuer("--job-key", path.join(folder, "nightly.pem"))
         yield* Protection.issuer("--job-key", path.join(folder, "other.pem"))
         const url = yield* Protection.notes(issuer)
-        const args = [Child.file("../../src/nightlyJob.ts"), url, "--key", path.join(folder, "other.pem")]
+        const key = path.join(folder, "other.pem")
+        const args = [Child.file("../../src/nightlyJob.ts"), url, "--issuer", issuer.url, "--key", key]
         const { exitCode, stderr, stdout } = yield* (yield* Child.program(process.execPath, args)).exited
         assert.strictEqual(exitCode, 1)
         assert.include(stdout + stderr, "invalid_client")

@@ -96,6 +96,8 @@ export interface Account {
 export interface ConfiguredClient {
   readonly clientId?: string | undefined
   readonly clientSecret?: Redacted.Redacted<string> | undefined
+  /** The issuer that has given the client id. Default: the one at which a person signs in first. */
+  readonly issuer?: string | undefined
   readonly scopes?: ReadonlyArray<string> | undefined
   /** The redirect URI that the client is registered with. */
   readonly redirectUri?: string | undefined

@@ -332,17 +332,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "AUT-16",
-    at: "Registration.make.withoutRegistration",
-    original: "clientOf(target, given.clientId, given, \"PreRegistered\")",
-    broken: "clientOf(target, given.clientId, {}, \"PreRegistered\")",
+    at: "Registration.make.givenClient",
+    original: "clientOf(target, given.clientId, given, \"PreRegistered\", binding)",
+    broken: "clientOf(target, given.clientId, {}, \"PreRegistered\", binding)",
     test: "packages/auth/test/internal/registration/oidcProvider.test.ts",
     name: "a client that was registered before, with a secret of any characters"
   },
   {
     id: "AUT-16",
     at: "OAuth.configured",
-    original: "[{ clientId, secret }]",
-    broken: "[{ clientId }]",
+    original: "[{ clientId, issuer, secret }]",
+    broken: "[{ clientId, issuer }]",
     test: "packages/client/test/signIn.test.ts",
     name: "are the clients at their servers"
   },
@@ -396,11 +396,51 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "AUT-19",
-    at: "Registration.make.bind",
-    original: "if (bound !== undefined)",
+    at: "Registration.make.isBound",
+    original: "if (bound !== undefined && bound !== issuer)",
     broken: "if (bound === \"\")",
     test: "packages/auth/test/internal/registration/clients.test.ts",
-    name: "a client without an issuer belongs to the first one that uses it, also in the next process"
+    name: "a client without an issuer belongs to the first one that has an answer, also in the next process"
+  },
+  {
+    id: "AUT-19",
+    at: "Registration.make.needsPerson",
+    original: "hasGrant || isConfidential(givenFor(identity, target.issuer) ?? {})",
+    broken: "hasGrant",
+    test: "packages/auth/test/hostileIssuer.test.ts",
+    name: "is not sent for the code of a device, which precedes the page"
+  },
+  {
+    id: "AUT-19",
+    at: "Registration.make.needsPerson",
+    original: "hasGrant || isConfidential(givenFor(identity, target.issuer) ?? {})",
+    broken: "isConfidential(givenFor(identity, target.issuer) ?? {})",
+    test: "packages/auth/test/internal/registration/clients.test.ts",
+    name: "without a person, a client without an issuer is not used, even if it has no secret"
+  },
+  {
+    id: "AUT-19",
+    at: "ClientIdentity.problemOf",
+    original: "hasGrant || isConfidential(client)",
+    broken: "hasGrant",
+    test: "packages/auth/test/ClientIdentity.test.ts",
+    name: "is named for a client with a secret or a private key: the Layer fails, and says what to write"
+  },
+  {
+    id: "AUT-19",
+    at: "OAuth.layer",
+    original: "hasGrant: grant !== undefined",
+    broken: "hasGrant: false",
+    test: "packages/auth/test/ClientIdentity.test.ts",
+    name: "is named for each client of a grant, also if the grant is that of one server"
+  },
+  {
+    id: "AUT-19",
+    at: "PersonFlow.run",
+    original: "onCode: client.bind ?? Effect.void",
+    broken: "onCode: Effect.void",
+    test: "packages/auth/test/hostileIssuer.test.ts",
+    name: "belongs to the issuer at which a person has signed in, also in the next process"
   },
   {
     id: "AUT-19",

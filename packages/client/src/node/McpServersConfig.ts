@@ -351,9 +351,11 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`, in any case. Without one, a URL of HTTP
  *   leads to Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
  * - `oauth` or `auth` describes the client of OAuth at the server of a URL, for the authorization of the program
- *   (`OAuth.layer` of `@effect-mcp/auth`): `clientId` or `CLIENT_ID`, `clientSecret` or `CLIENT_SECRET`, `scopes` as a
- *   list or a text, and `callbackPort`, the port of the redirect URI `http://localhost:PORT/callback`. Members that name
- *   an authorization server are a problem, because the metadata of the server names it.
+ *   (`OAuth.layer` of `@effect-mcp/auth`): `clientId` or `CLIENT_ID`, `clientSecret` or `CLIENT_SECRET`, `issuer`, the
+ *   authorization server that has given them, `scopes` as a list or a text, and `callbackPort`, the port of the
+ *   redirect URI `http://localhost:PORT/callback`. Without `issuer`, the secret belongs to the issuer at which a person
+ *   signs in first. Members that name endpoints of an authorization server are a problem, because its metadata names
+ *   them.
  * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a
  *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value
  *   is a problem. `$${NAME}` is the text `${NAME}`. Braces that no host has a value for, such as `${1:-x}` and `${#a}`,

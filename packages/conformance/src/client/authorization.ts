@@ -4,9 +4,10 @@ import * as OAuth from "@effect-mcp/auth/OAuth"
 import type { UserAgent } from "@effect-mcp/auth/UserAgent"
 import type { ClientAuthorization } from "@effect-mcp/transport/ClientAuthorization"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as NamedIssuer from "./namedIssuer.ts"
 
 /** The members of the suite's context that concern authorization. */
 const Context = Schema.Struct({
@@ -69,7 +70,7 @@ const grantOf = (scenario: string, context: Context): Grant.Grant | undefined =>
 }
 
 /** Returns the client of the context, which was registered before. */
-const registered = ({ client_id, client_secret, issuer, private_key_pem }: Context) =>
+const registered = ({ client_id, client_secret, private_key_pem }: Context, issuer: string) =>
   client_id === undefined ? [] : [{
     clientId: client_id,
     issuer,
@@ -86,18 +87,21 @@ export interface Authorization {
   readonly extensions: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-/** Returns the authorization of a scenario, with the context that the suite passes as JSON. */
-export const of = (scenario: string, json: string): Authorization => {
+/** Returns the authorization of a scenario at a server, with the context that the suite passes as JSON. */
+export const of = (scenario: string, json: string, server: string): Authorization => {
   const context = decode(json)
   const grant = grantOf(scenario, context)
-  return {
-    layer: OAuth.layer({
-      identity: { metadataUrl, preRegistered: registered(context) },
+  const layerAt = (issuer: string) =>
+    OAuth.layer({
+      identity: { metadataUrl, preRegistered: registered(context, issuer) },
       clientName: "Conformance",
       userAgent,
       grant,
       dpop: scenario.startsWith("auth/dpop")
-    }),
+    })
+  const isNamed = context.client_id === undefined || context.issuer !== undefined
+  return {
+    layer: isNamed ? layerAt(context.issuer ?? "") : Layer.unwrap(Effect.map(NamedIssuer.of(server), layerAt)),
     extensions: grant === undefined ? {} : Grant.extensions(grant)
   }
 }

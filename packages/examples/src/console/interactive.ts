@@ -5,6 +5,7 @@ import { type McpClient, ServerStatus } from "@effect-mcp/client"
 import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Logging from "@effect-mcp/protocol/Logging"
 import * as Prompt from "effect/cli/Prompt"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Option from "effect/Option"
@@ -177,7 +178,10 @@ export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape,
         case "status": {
           const status = yield* client.status
           yield* screen.print(status._tag === "Ready" ? Render.profile(status.profile) : ServerStatus.describe(status))
-          if (client.account !== undefined) yield* screen.print(Render.account(yield* client.account.status))
+          if (client.account !== undefined) {
+            const now = yield* Clock.currentTimeMillis
+            yield* screen.print(Render.account(yield* client.account.status, now))
+          }
           break
         }
         case "login":

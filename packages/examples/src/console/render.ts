@@ -177,19 +177,26 @@ export const profile = ({ capabilities, info, instructions, revision }: Profile.
     ...(instructions === undefined ? [] : [instructions])
   ].join("\n")
 
-/** Returns who is signed in. */
-export const account = (status: AccountStatus): string => {
+/** Returns until when a person is signed in. Tokens that have expired may be refreshed by the next request. */
+const validity = (expiresAt: number, isRefreshable: boolean, now: number): string => {
+  const time = new Date(expiresAt).toISOString()
+  if (expiresAt > now) return `until ${time}`
+  return isRefreshable ? `expired ${time}, refreshed by the next request` : `expired ${time}, sign in again`
+}
+
+/** Returns who is signed in. `now` is the time in milliseconds since 1970. */
+export const account = (status: AccountStatus, now: number): string => {
   switch (status._tag) {
     case "SignedOut":
       return "signed out"
     case "Authorizing":
       return status.code === undefined ? "signing in" : `signing in with the code ${PlainText.line(status.code)}`
     case "SignedIn": {
-      const { expiresAt, issuer, scopes = [] } = status
+      const { expiresAt, isRefreshable, issuer, scopes = [] } = status
       return [
         `signed in at ${PlainText.line(issuer)}`,
         ...(scopes.length === 0 ? [] : [`with ${PlainText.line(scopes.join(" "))}`]),
-        ...(expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`])
+        ...(expiresAt === undefined ? [] : [validity(expiresAt, isRefreshable, now)])
       ].join(", ")
     }
   }

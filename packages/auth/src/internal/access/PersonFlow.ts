@@ -75,6 +75,7 @@ export const run = Effect.fnUntraced(function*(
   if (userAgent._tag === "None") return yield* withoutPerson(pending.server)
   if (userAgent._tag === "Device") {
     const client = yield* registration.clientFor(target, undefined, pending.show(undefined))
+    yield* client.bind ?? Effect.void
     const flow = DeviceFlow.run({
       target,
       endpoint: endpointOf(client),
@@ -105,7 +106,8 @@ export const run = Effect.fnUntraced(function*(
     },
     scopes,
     request,
-    onUrl: (url) => pending.show(url.href)
+    onUrl: (url) => pending.show(url.href),
+    onCode: client.bind ?? Effect.void
   })
   return { client, granted: yield* forgetting(settings, target, client)(flow) }
 }, Effect.scoped)

@@ -1,12 +1,11 @@
 /** The settings of the authorization at one server. */
 import type * as Clock from "effect/Clock"
-import type { ClientIdentity } from "../../ClientIdentity.ts"
 import type { Grant } from "../../Grant.ts"
 import type { TokenStore } from "../../TokenStore.ts"
 import type { UserAgent } from "../../UserAgent.ts"
 import type { Discovery } from "../discovery/Discovery.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
-import type { Registration } from "../registration/Registration.ts"
+import type { Identity, Registration } from "../registration/Registration.ts"
 import type { SignInQueue } from "./SignInQueue.ts"
 
 export interface ServerSettings {
@@ -16,7 +15,7 @@ export interface ServerSettings {
   readonly store: TokenStore["Service"]
   readonly discovery: Discovery
   readonly registration: Registration
-  readonly identity: ClientIdentity
+  readonly identity: Identity
   readonly account: string
   readonly userAgent: UserAgent
   readonly grant: Grant | undefined

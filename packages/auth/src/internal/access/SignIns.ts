@@ -2,7 +2,7 @@
  * The sign-ins of a person at one server: at most one at a time, and the windows that may be opened for them.
  *
  * A window needs an act of a person. The start of the program permits one, each `login` another, and each `confirm` of
- * the host as well. Nothing that a server sends permits one.
+ * the host as well. Nothing that a server sends permits one. After a refusal, no question is asked until `login`.
  */
 import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Cause from "effect/Cause"
@@ -21,6 +21,15 @@ import type { ServerSettings } from "./ServerSettings.ts"
 /** The time within which a sign-in shows its URL: discovery, registration and the listener together. */
 const showingMillis = 45_000
 
+/**
+ * Permissions for a request that needs a person.
+ *
+ * - `Window`: a window opens.
+ * - `Question`: the person is asked whether one may open, if the host can ask.
+ * - `Nothing`: the person has refused, or has signed out.
+ */
+type Permission = "Window" | "Question" | "Nothing"
+
 /** Runs the flow of a sign-in, and stores its tokens. */
 export type Run = (reason: Reason, pending: PendingSignIn) => Effect.Effect<void, OAuthError.OAuthError>
 
@@ -30,7 +39,7 @@ export class SignIns {
   readonly #scope: Scope.Scope
   readonly #run: Run
   #pending: PendingSignIn | undefined = undefined
-  #windows = 1
+  #permission: Permission = "Window"
 
   /** The flows run in the scope. `server` is the name of the server in errors. */
   constructor(settings: ServerSettings, server: string, scope: Scope.Scope, run: Run) {
@@ -47,7 +56,7 @@ export class SignIns {
 
   /** Permits one window, because a person has acted. */
   permit(): void {
-    this.#windows = 1
+    this.#permission = "Window"
   }
 
   /**
@@ -72,9 +81,10 @@ export class SignIns {
       const { queue, userAgent } = this.#settings
       const confirm = userAgent._tag === "Redirect" ? userAgent.confirm : undefined
       if (userAgent._tag === "None") return yield* PersonFlow.withoutPerson(this.#server)
-      const isPermitted = this.#windows > 0
-      if (!isPermitted && confirm === undefined) return yield* this.#needsLogin(reason)
-      if (isPermitted) this.#windows -= 1
+      const isPermitted = this.#permission === "Window"
+      const mayAsk = this.#permission === "Question" && confirm !== undefined
+      if (!isPermitted && !mayAsk) return yield* this.#needsLogin(reason)
+      this.#permission = "Question"
       const pending = this.#pending ?? new PendingSignIn(this.#server, yield* Clock.currentTimeMillis)
       yield* this.#stop(pending)
       pending.restart()
@@ -85,7 +95,7 @@ export class SignIns {
           yield* pending.show(undefined)
           const { scopes, target: { issuer } } = reason
           const asking = Effect.suspend(() => confirm({ server: this.#server, issuer, scopes }))
-          if (!(yield* ForeignCall.detachable(asking))) return yield* this.#needsLogin(reason)
+          if (!(yield* ForeignCall.detachable(asking))) return yield* this.#refused(reason)
           pending.restart()
         })
       const flow = Effect.scoped(Effect.gen({ self: this }, function*() {
@@ -114,7 +124,7 @@ export class SignIns {
         const isInterrupted = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
         if (isInterrupted && pending.fiber === undefined) return
         if (this.#pending === pending) this.#pending = undefined
-        if (isPermitted && Exit.isFailure(exit) && pending.url === undefined) this.#windows = 1
+        if (isPermitted && Exit.isFailure(exit) && pending.url === undefined) this.#permission = "Window"
         pending.end(outcomeOf(exit))
       })).pipe(Effect.exit, Effect.asVoid)
   }
@@ -129,7 +139,7 @@ export class SignIns {
   /** Ends the sign-in that waits, because the person has signed out. No window opens until {@link permit}. */
   get abandon(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      this.#windows = 0
+      this.#permission = "Nothing"
       const pending = this.#pending
       if (pending === undefined) return Effect.void
       return Effect.andThen(
@@ -140,6 +150,13 @@ export class SignIns {
         })
       )
     })
+  }
+
+  /** The person is not asked again: the server repeats its challenge as often as it likes. */
+  #refused(reason: Reason): OAuthError.OAuthError {
+    // A `login` that has begun meanwhile permits a window.
+    if (this.#permission === "Question") this.#permission = "Nothing"
+    return this.#needsLogin(reason)
   }
 
   #needsLogin(reason?: Reason): OAuthError.OAuthError {

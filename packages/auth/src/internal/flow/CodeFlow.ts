@@ -17,6 +17,8 @@ export interface CodeFlow {
   readonly request: SignInRequest
   /** Called with the URL that the person visits. */
   readonly onUrl: (url: URL) => Effect.Effect<void>
+  /** Runs when the person has signed in at the issuer, and before a request is sent to its token endpoint. */
+  readonly onCode: Effect.Effect<void, OAuthError.OAuthError>
 }
 
 /** Returns the parameter that names the resource, byte for byte as the metadata has it (AUT-23). */
@@ -54,7 +56,7 @@ const authorizationUrl = (flow: CodeFlow, state: string, challenge: string): URL
 export const run = Effect.fnUntraced(function*(
   flow: CodeFlow
 ): Effect.fn.Return<TokenEndpoint.Granted, OAuthError.OAuthError> {
-  const { endpoint, onUrl, redirection, request, target } = flow
+  const { endpoint, onCode, onUrl, redirection, request, target } = flow
   const library = yield* OAuthLibrary.load
   const verifier = library.generateRandomCodeVerifier()
   const recorded = AuthorizationResponse.record(library.generateRandomState(), endpoint.metadata)
@@ -72,6 +74,7 @@ export const run = Effect.fnUntraced(function*(
   // The user agent expects the redirect before anybody else learns the URL.
   const [parameters] = yield* Effect.all([visiting, onUrl(url)], { concurrency: 2 })
   const code = yield* Effect.fromResult(AuthorizationResponse.codeOf(recorded, parameters))
+  yield* onCode
   return yield* TokenEndpoint.request(endpoint, {
     type: "authorization_code",
     parameters: {

@@ -2,7 +2,7 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import type { PreRegistered } from "../../ClientIdentity.ts"
+import type { Client } from "../../ClientIdentity.ts"
 import type * as OAuthError from "../../OAuthError.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
 import * as OAuthLibrary from "../fetch/OAuthLibrary.ts"
@@ -23,7 +23,7 @@ const isForApi = (type: unknown): boolean => type === undefined || type === acce
 /** The issuer that exchanges tokens. */
 export interface Exchanger {
   readonly issuer: string
-  readonly client: PreRegistered
+  readonly client: Client
   /** The endpoint; `undefined` for that of the metadata. */
   readonly tokenEndpoint: string | undefined
 }

@@ -4,7 +4,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { IntrospectionResponse } from "oauth4webapi"
-import type { PreRegistered } from "../../ClientIdentity.ts"
+import type { Client } from "../../ClientIdentity.ts"
 import * as OAuthError from "../../OAuthError.ts"
 import type { TokenRejected, VerifiedToken, Verify } from "../../VerifiedToken.ts"
 import type { OAuthHttp } from "../fetch/OAuthHttp.ts"
@@ -18,7 +18,7 @@ import * as ServerCredential from "./ServerCredential.ts"
 export interface Rules extends ClaimedToken.Rules {
   /** The endpoint; `undefined` for that of the metadata of the issuer. */
   readonly url: string | undefined
-  readonly client: PreRegistered
+  readonly client: Client
   /** Whether a token without `aud` is rejected. */
   readonly requiresAudience: boolean
 }

@@ -2,12 +2,12 @@
 import { InvalidOptionError } from "@effect-mcp/session/InvalidOptionError"
 import * as Redacted from "effect/Redacted"
 import type * as oauth from "oauth4webapi"
-import type { PreRegistered } from "../../ClientIdentity.ts"
+import type { Client } from "../../ClientIdentity.ts"
 import * as ClientAuthentication from "../registration/ClientAuthentication.ts"
 import * as SigningKey from "../registration/SigningKey.ts"
 
 /** Throws an error for a client that cannot authenticate, or that another issuer knows (AUT-19). */
-export const check = (issuer: string, client: PreRegistered): void => {
+export const check = (issuer: string, client: Client): void => {
   const { method, privateKey, secret } = client
   if (client.issuer !== undefined && client.issuer !== issuer) {
     throw new InvalidOptionError({ option: "client.issuer", given: client.issuer, allowed: issuer })
@@ -23,7 +23,7 @@ export const check = (issuer: string, client: PreRegistered): void => {
 }
 
 /** Returns the authentication of a client that is checked, as the library takes it. */
-export const make = async (library: typeof oauth, client: PreRegistered): Promise<oauth.ClientAuth> => {
+export const make = async (library: typeof oauth, client: Client): Promise<oauth.ClientAuth> => {
   const { privateKey, secret } = client
   const method = client.method ?? (privateKey === undefined ? "client_secret_basic" : "private_key_jwt")
   if (method === "private_key_jwt" && privateKey !== undefined) {

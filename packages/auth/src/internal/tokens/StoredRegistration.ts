@@ -17,6 +17,8 @@ export interface StoredRegistration {
   readonly redirectUri: string | undefined
   /** Whether the program or the host has given the client id, and no registration: the entry binds it to the issuer. */
   readonly isGiven?: boolean | undefined
+  /** Other client ids of the program that belong to the issuer. */
+  readonly boundClients?: ReadonlyArray<string> | undefined
 }
 
 const Json = Schema.Struct({
@@ -27,12 +29,13 @@ const Json = Schema.Struct({
   secretExpiresAt: Schema.optionalKey(Schema.Finite),
   authMethod: Schema.String,
   redirectUri: Schema.optionalKey(Schema.String),
-  isGiven: Schema.optionalKey(Schema.Boolean)
+  isGiven: Schema.optionalKey(Schema.Boolean),
+  boundClients: Schema.optionalKey(Schema.Array(Schema.NonEmptyString))
 })
 
 /** Returns the text of an entry. */
 export const encode = (registration: StoredRegistration): Redacted.Redacted<string> => {
-  const { authMethod, clientId, clientSecret, isGiven, redirectUri, secretExpiresAt } = registration
+  const { authMethod, boundClients, clientId, clientSecret, isGiven, redirectUri, secretExpiresAt } = registration
   const json: typeof Json.Type = {
     format: EntryFormat.format,
     kind: "registration",
@@ -41,7 +44,8 @@ export const encode = (registration: StoredRegistration): Redacted.Redacted<stri
     ...(secretExpiresAt === undefined ? {} : { secretExpiresAt }),
     authMethod,
     ...(redirectUri === undefined ? {} : { redirectUri }),
-    ...(isGiven === undefined ? {} : { isGiven })
+    ...(isGiven === undefined ? {} : { isGiven }),
+    ...(boundClients === undefined ? {} : { boundClients })
   }
   return Redacted.make(JSON.stringify(json))
 }
@@ -53,5 +57,6 @@ export const decode = EntryFormat.decoder(Json, "a registration", (json): Stored
   secretExpiresAt: json.secretExpiresAt,
   authMethod: json.authMethod,
   redirectUri: json.redirectUri,
-  isGiven: json.isGiven
+  isGiven: json.isGiven,
+  boundClients: json.boundClients
 }))

@@ -1,6 +1,7 @@
-import { type ClientIdentity, TokenStore } from "@effect-mcp/auth"
+import { TokenStore } from "@effect-mcp/auth"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import type { Target } from "../../../src/internal/discovery/Target.ts"
 import * as OAuthHttp from "../../../src/internal/fetch/OAuthHttp.ts"
@@ -41,8 +42,11 @@ const targetOf = (origin: string, metadata: object = {}): Target => ({
 
 const withoutRegistration = { registration_endpoint: undefined }
 
-const make = ({ http, store }: Started, identity: ClientIdentity.ClientIdentity = {}): Registration.Registration =>
+const make = ({ http, store }: Started, identity: Registration.Identity = {}): Registration.Registration =>
   Registration.make({ http, store, identity, account: "" })
+
+/** Lets the person answer at the issuer of a client. */
+const answer = ({ bind }: Registration.RegisteredClient) => bind ?? Effect.void
 
 const idOf = ({ client, source }: Registration.RegisteredClient): string => `${source} ${client.client_id}`
 
@@ -113,23 +117,77 @@ describe("[AUT-19] a client id belongs to its issuer", () => {
       assert.lengthOf(started.bodies, 0)
     }))
 
-  it.live("a client without an issuer belongs to the first one that uses it, also in the next process", () =>
+  it.live("a client without an issuer belongs to the first one that has an answer, also in the next process", () =>
     Effect.gen(function*() {
       const started = yield* start()
       const identity = { preRegistered: [{ clientId: "given", secret: Redacted.make("s1") }] }
       const [first, second] = [targetOf("https://first.example"), targetOf("https://second.example")]
-      yield* make(started, identity).clientFor(first, loopback)
+      yield* make(started, identity).clientFor(second, loopback)
+      yield* answer(yield* make(started, identity).clientFor(first, loopback))
       for (const registration of [make(started, identity), make(started, identity)]) {
         const error = yield* Effect.flip(registration.clientFor(second, loopback))
         assert.strictEqual(error.reason._tag, "NoClient")
         assert.include(error.message, "https://first.example")
-        yield* registration.clientFor(first, loopback)
+        assert.isUndefined((yield* registration.clientFor(first, loopback)).bind)
       }
       const keys = yield* started.store.keys
       for (const key of keys) {
         const entry = yield* started.store.read(key)
         assert.notInclude(entry === undefined ? "" : Redacted.value(entry.text), "s1")
       }
+    }))
+
+  it.live("a client with a secret and without an issuer is used nowhere before a person has answered", () =>
+    Effect.gen(function*() {
+      const started = yield* start()
+      const target = targetOf(started.server.origin)
+      const registration = make(started, { preRegistered: [{ clientId: "given", secret: Redacted.make("s1") }] })
+      const client = yield* registration.clientFor(target, loopback)
+      assert.isUndefined(yield* registration.known(target))
+      const error = yield* Effect.flip(registration.clientFor(target))
+      assert.include(error.message, "name the `issuer` of the client \"given\"")
+      yield* answer(client)
+      assert.strictEqual((yield* registration.known(target))?.client.client_id, "given")
+      assert.strictEqual(idOf(yield* registration.clientFor(target)), "PreRegistered given")
+    }))
+
+  it.live("without a person, a client without an issuer is not used, even if it has no secret", () =>
+    Effect.gen(function*() {
+      const { http, store } = yield* start()
+      const target = targetOf("https://evil.example")
+      const identity = { preRegistered: [{ clientId: "given" }] }
+      const registration = Registration.make({ http, store, identity, account: "", hasGrant: true })
+      assert.strictEqual((yield* reasonOf(registration.clientFor(target)))._tag, "NoClient")
+      const person = Registration.make({ http, store, identity, account: "" })
+      assert.strictEqual(idOf(yield* person.clientFor(target)), "PreRegistered given")
+    }))
+
+  it.live("several clients and a registration of one issuer keep it, and each other", () =>
+    Effect.gen(function*() {
+      const started = yield* start()
+      const [first, second] = [targetOf(started.server.origin), targetOf("https://second.example")]
+      const given = (clientId: string) => make(started, { preRegistered: [{ clientId, secret: Redacted.make("s1") }] })
+      const registered = make(started)
+      yield* answer(yield* given("one").clientFor(first, loopback))
+      yield* registered.clientFor(first, loopback)
+      yield* answer(yield* given("two").clientFor(first, loopback))
+      assert.strictEqual(idOf(yield* registered.clientFor(first, loopback)), "Dynamic c1")
+      yield* registered.forget(first, "c1")
+      assert.strictEqual(idOf(yield* registered.clientFor(first, loopback)), "Dynamic c2")
+      for (const clientId of ["one", "two"]) {
+        assert.isUndefined((yield* given(clientId).clientFor(first, loopback)).bind)
+        assert.strictEqual((yield* reasonOf(given(clientId).clientFor(second, loopback)))._tag, "NoClient")
+      }
+    }))
+
+  it.live("a client that two issuers use at once belongs to one of them", () =>
+    Effect.gen(function*() {
+      const started = yield* start()
+      const registration = make(started, { preRegistered: [{ clientId: "given", secret: Redacted.make("s1") }] })
+      const issuers = ["https://first.example", "https://second.example"]
+      const clients = yield* Effect.forEach(issuers, (issuer) => registration.clientFor(targetOf(issuer), loopback))
+      const exits = yield* Effect.forEach(clients, (client) => Effect.exit(answer(client)), { concurrency: 2 })
+      assert.lengthOf(exits.filter(Exit.isSuccess), 1)
     }))
 
   it.live("[AUT-11] each issuer registers a client of its own", () =>

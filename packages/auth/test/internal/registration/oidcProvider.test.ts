@@ -14,7 +14,7 @@ import * as person from "../../support/person.ts"
 /** Starts a server whose authorization server is the provider, and finds it. */
 const start = Effect.fnUntraced(function*(
   settings: (redirectUri: string) => IdentityServer.Settings,
-  identity: ClientIdentity.ClientIdentity
+  identityAt: (issuer: string) => ClientIdentity.ClientIdentity
 ) {
   const callback = yield* MetadataServer.start
   const redirectUri = `http://127.0.0.1:${callback.port}/callback`
@@ -22,6 +22,7 @@ const start = Effect.fnUntraced(function*(
   const { discovery, http, name, server } = yield* startDiscovery()
   name([provider.issuer])
   const target = yield* discovery.discover({ server })
+  const identity = identityAt(provider.issuer)
   const registration = Registration.make({ http, store: yield* TokenStore.makeMemory(), identity, account: "" })
   const client = yield* registration.clientFor(target, { uri: redirectUri, applicationType: "native" })
   return { provider, http, target, client, redirectUri }
@@ -67,7 +68,7 @@ const audience = ({ client: { client, clientAuth }, http, provider, redirectUri,
 describe("oidc-provider signs in", () => {
   it.live("[AUT-12] a client that registers itself", () =>
     Effect.gen(function*() {
-      const started = yield* start(() => ({}), {})
+      const started = yield* start(() => ({}), () => ({}))
       assert.strictEqual(started.client.source, "Dynamic")
       assert.strictEqual(yield* audience(started), started.target.resource)
     }))
@@ -79,7 +80,7 @@ describe("oidc-provider signs in", () => {
         ClientIdentity.document({ url, clientName: "Notes", redirectUris: [redirectUri] })
       const started = yield* start(
         (redirectUri) => ({ documents: { [url]: documentOf(redirectUri) } }),
-        { metadataUrl: url }
+        () => ({ metadataUrl: url })
       )
       assert.strictEqual(started.client.source, "MetadataDocument")
       assert.strictEqual(yield* audience(started), started.target.resource)
@@ -98,7 +99,7 @@ describe("oidc-provider signs in", () => {
             application_type: "native"
           }]
         }),
-        { preRegistered: [{ clientId: "notes", secret: Redacted.make(secret) }] }
+        (issuer) => ({ preRegistered: [{ issuer, clientId: "notes", secret: Redacted.make(secret) }] })
       )
       assert.strictEqual(yield* audience(started), started.target.resource)
     }))
@@ -117,8 +118,9 @@ describe("oidc-provider signs in", () => {
             application_type: "native"
           }]
         }),
-        {
+        (issuer) => ({
           preRegistered: [{
+            issuer,
             clientId: "notes",
             privateKey: {
               key: Redacted.make(privateKey.export({ type: "pkcs8", format: "pem" }).toString()),
@@ -126,7 +128,7 @@ describe("oidc-provider signs in", () => {
               keyId: "k1"
             }
           }]
-        }
+        })
       )
       assert.strictEqual(yield* audience(started), started.target.resource)
     }))

@@ -4,7 +4,10 @@ import type { ConfiguredClient } from "@effect-mcp/transport/ClientAuthorization
 import * as Redacted from "effect/Redacted"
 import type { EntryReader } from "./EntryReader.ts"
 
-/** The members that name an authorization server. Ignored, they would lead the secret of a client to another one. */
+/**
+ * The members that name places of an authorization server. Ignored, they would lead the secret of a client to another
+ * one.
+ */
 const places = ["authServerMetadataUrl", "authorizationUrl", "tokenUrl"]
 
 /** Reads a text of one of two names. An empty one is a problem. */
@@ -41,6 +44,20 @@ const redirectUriOf = (reader: EntryReader): string | undefined => {
   return undefined
 }
 
+/** Reads the issuer of the client, which is compared byte for byte. */
+const issuerOf = (reader: EntryReader, clientId: string | undefined): string | undefined => {
+  if (!reader.has("issuer")) return undefined
+  const issuer = reader.text("issuer")?.value
+  if (issuer === undefined) return undefined
+  if (!URL.canParse(issuer) || !/^https?:$/.test(new URL(issuer).protocol)) {
+    reader.report("issuer", "it is no URL", "write that of the authorization server, such as https://auth.example")
+  }
+  if (clientId === undefined && !reader.has("clientId") && !reader.has("CLIENT_ID")) {
+    reader.report("clientId", "it is missing", "an issuer is that of a client; write its id, or remove the issuer")
+  }
+  return issuer
+}
+
 /** Returns the client that an entry describes. FastMCP writes `"auth": "oauth"` for one that is registered. */
 export const read = (entry: EntryReader): ConfiguredClient | undefined => {
   const [field, ...more] = ["oauth", "auth"].filter((name) => entry.has(name))
@@ -61,7 +78,7 @@ export const read = (entry: EntryReader): ConfiguredClient | undefined => {
       reader.report(
         place,
         "it is not supported",
-        "remove it: the metadata of the server names its authorization server"
+        "remove it, and write the issuer of the client as issuer; its metadata has the rest"
       )
     }
   }
@@ -73,6 +90,7 @@ export const read = (entry: EntryReader): ConfiguredClient | undefined => {
   return {
     clientId,
     clientSecret: clientSecret === undefined ? undefined : Redacted.make(clientSecret),
+    issuer: issuerOf(reader, clientId),
     scopes: scopesOf(reader),
     redirectUri: redirectUriOf(reader)
   }
