@@ -28,7 +28,10 @@ export interface LoopbackOptions {
   readonly hostname?: "127.0.0.1" | "localhost" | undefined
   /** The path of the redirect URI. Default `/callback`. */
   readonly path?: string | undefined
-  /** Asks the person whether to open another window. Default: no other window opens without `OAuth.login`. */
+  /**
+   * Asks the person whether to open another window. After a refusal, it is not called until `OAuth.login`. Default: no
+   * other window opens without `OAuth.login`.
+   */
   readonly confirm?: ((request: UserAgent.SignInRequest) => Effect.Effect<boolean>) | undefined
 }
 
