@@ -28,7 +28,8 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   comparisons: ["protocol", "session", "transport", "auth", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "auth", "server"],
   simulation: ["protocol", "session", "transport", "auth", "testing"],
-  soak: ["protocol", "session", "tasks", "json-schema", "transport", "auth", "server", "client", "gateway", "testing"]
+  soak: ["protocol", "session", "tasks", "json-schema", "transport", "auth", "server", "client", "gateway", "testing"],
+  site: []
 }
 
 /** Packages of programs as users write them: they import no internal entry. */
@@ -258,6 +259,8 @@ const separations: ReadonlyArray<Separation> = [
 
 /** The files of `scripts` that private packages may import: code that programs and tests of several packages share. */
 const sharedScripts: ReadonlySet<string> = new Set([
+  "scripts/addresses.ts",
+  "scripts/anchors.ts",
   "scripts/commandLine.ts",
   "scripts/freePort.ts",
   "scripts/joinedProgram.ts",

@@ -7,19 +7,20 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { pageOfFile } from "./addresses.ts"
+import { anchorOf } from "./anchors.ts"
 import { files, read, root } from "./workspace.ts"
 
 const tests = files("packages/*/test/**/*.test.ts")
 const pages = [...files("*.md"), ...files("docs/**/*.md"), ...files("packages/*/*.md")]
 
-/** Returns the anchors of a page as GitHub derives them from its headings, duplicates aside. */
+/** Returns the anchors of a page, duplicates aside. */
 const anchorsOf = (page: string): ReadonlySet<string> =>
   new Set(
     read(page).replaceAll(/^```.*?^```$/gms, "").split("\n").flatMap((line) => {
       const [, heading] = /^#{1,6} (.*)$/.exec(line) ?? []
       return heading === undefined
         ? []
-        : [heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")]
+        : [anchorOf(heading)]
     })
   )
 

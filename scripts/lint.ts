@@ -17,6 +17,7 @@ const checks = [
   "node scripts/entries.ts",
   "node scripts/manifests.ts",
   "node scripts/side-effects.ts",
+  "node scripts/navigation.ts",
   "node scripts/diagrams.ts --check",
   "node scripts/cited.ts"
 ]

@@ -7,6 +7,7 @@ import * as path from "node:path"
 /** The fields of a `package.json` that the checks read. */
 export interface Manifest {
   readonly name: string
+  readonly description?: string
   readonly private?: boolean
   readonly sideEffects?: unknown
   readonly exports?: Readonly<Record<string, unknown>>

@@ -1,0 +1,36 @@
+/**
+ * The home page: what the project is, the groups of pages, and then the README.
+ */
+import { addressOf, groups } from "./places.ts"
+
+/** Returns a text as a value of YAML. */
+const quoted = (text: string): string => JSON.stringify(text)
+
+/** Returns the home page, with the text of the README. */
+export const homePage = (readme: string): string => {
+  const features = groups.filter(({ title }) => title !== "Start" && title !== "Project").map((
+    { job, pages, title }
+  ) => [
+    `  - title: ${title}`,
+    `    details: ${quoted(job)}`,
+    `    link: ${quoted(`/${addressOf(pages[0]?.page ?? "")}`)}`
+  ])
+  return [
+    "---",
+    "layout: home",
+    "hero:",
+    "  name: Effect MCP",
+    "  text: The Model Context Protocol for Effect",
+    "  tagline: Servers and clients whose sessions are Layers, with typed errors, deadlines and structural teardown",
+    "  actions:",
+    "    - { theme: brand, text: A server in 16 lines, link: \"#a-server\" }",
+    "    - { theme: alt, text: Serve tools, link: /serve-tools }",
+    "    - { theme: alt, text: Use servers, link: /use-servers }",
+    "    - { theme: alt, text: Reference, link: /reference/ }",
+    "features:",
+    ...features.flat(),
+    "---",
+    "",
+    readme.replace(/^# .*\n/, "")
+  ].join("\n")
+}
