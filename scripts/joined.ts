@@ -59,7 +59,6 @@ const write = async (one: Package): Promise<number> => {
   const output: OutputOptions = {
     dir,
     format: "esm",
-    sourcemap: true,
     // Node reads the files at each start, so they have no comments, and ASCII only, which it decodes fastest. Bundlers
     // need the annotations of pure calls.
     comments: { annotation: true, jsdoc: false, legal: true },

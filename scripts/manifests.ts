@@ -2,9 +2,10 @@
  * Checks what a registry shows of each public package: the fields of its manifest, and the links of its README.
  *
  * The fields are made of `addresses.ts`, the README is one whose links lead somewhere from a registry as well, and the
- * keywords contain those of the project. Effect may break a module in a folder, such as `effect/http/HttpServer`, in
- * each minor version, so a package that imports one has a peer of one minor version. The peers of a package are peers
- * of those that depend on it, because some package managers give a package only what it names itself.
+ * keywords contain those of the project. An archive has what runs and what describes it: no sources, no source maps.
+ * Effect may break a module in a folder, such as `effect/http/HttpServer`, in each minor version, so a package that
+ * imports one has a peer of one minor version. The peers of a package are peers of those that depend on it, because
+ * some package managers give a package only what it names itself.
  *
  * `node scripts/manifests.ts` prints each difference as `file message`, and
  * fails if there is any. `--update` first writes the fields, and makes relative links absolute.
@@ -29,6 +30,9 @@ const fieldsOf = ({ folder }: Package): Readonly<Record<string, unknown>> => ({
   bugs: addresses.issues,
   repository: { type: "git", url: `git+${addresses.repository}.git`, directory: `packages/${folder}` }
 })
+
+/** The files of an archive, beside `package.json` and `LICENSE`, which package managers always add. */
+const shipped: ReadonlyArray<string> = ["dist", "CHANGELOG.md", "README.md", "!dist/**/*.tsbuildinfo"]
 
 const readmeOf = ({ folder }: Package): string => `packages/${folder}/README.md`
 
@@ -97,6 +101,9 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
     ...Object.entries(fieldsOf(one))
       .filter(([name, value]) => JSON.stringify(manifest[name]) !== JSON.stringify(value))
       .map(([name, value]) => `${one.manifestFile} "${name}" is not ${JSON.stringify(value)}; ${fix}`),
+    ...(JSON.stringify(manifest["files"]) === JSON.stringify(shipped)
+      ? []
+      : [`${one.manifestFile} "files" is not ${JSON.stringify(shipped)}`]),
     ...problemsOfPeers(one),
     ...missing.map((keyword) => `${one.manifestFile} lacks the keyword "${keyword}"`),
     ...Array.from(

@@ -61,7 +61,6 @@ export const make = (): UserProject => {
           noEmit: true,
           composite: false,
           incremental: false,
-          declarationMap: false,
           types: ["node"],
           ...compilerOptions
         }
