@@ -30,7 +30,7 @@ const configuration = (files: { readonly include: Array<string>; readonly exclud
     }
   })
 
-const all = ["packages/*/test/**/*.test.ts"]
+const all = ["packages/*/test/**/*.test.ts", "scripts/test/**/*.test.ts"]
 
 /** The configuration of `pnpm test`: the laws, the requirements of the specification, and every transport. */
 export const ofLibrary = configuration({ include: all, exclude: peers })

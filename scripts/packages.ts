@@ -1,45 +1,71 @@
 /**
- * Checks the public packages as users get them: packed, installed by npm outside this workspace, imported by Node.
+ * Checks the public packages as users get them: packed, published into a registry on this machine, and installed.
  *
- * `pnpm packages` builds them first. This script lints each package as it would be published, imports every entry, and
- * prints the names that the entry exports. Both forms of a package have to export the same names. A bundle that imports
- * every entry and uses nothing has to be empty, and a bundle of a client for browsers imports nothing of Node, whatever
- * conditions the bundler sets. Then the script starts a project from the template of a stdio server, runs the
- * project's checks and tests, and calls a tool of the bundled server, which it has copied to an empty folder.
+ * `pnpm packages` builds them first. Then each part of the check runs by itself, and a table shows the results. A part
+ * whose programs cannot be had fails, and names them. `pnpm packages --only yarn` runs the parts whose names begin with
+ * `yarn`; the option may be repeated. The parts:
+ *
+ * - `lint`: publint and are-the-types-wrong accept each archive, which has a license and a changelog.
+ * - `sizes`: the packages of this project that a server installs take at most 10 MB.
+ * - `entries`: Node imports every entry. Both forms of a package export the same names, and a bundle that imports every
+ *   entry and uses nothing is empty.
+ * - `roots`: a project without `@effect/platform-node` imports the entries that need none of Node.
+ * - `bundles`: see `packages/bundles.ts`.
+ * - `typescript`: each supported compiler accepts the programs and the declarations, as a bundler and as Node resolve
+ *   them.
+ * - `npm`, `pnpm`, `yarn`, `bun`, `deno`: the server of the README is installed, and a client calls its tool. The
+ *   entries are imported.
+ * - `template`: a project from the template of a stdio server passes its own checks, and its bundle runs alone.
  */
+import { ClientSession } from "@effect-mcp/session"
+import { StdioClient } from "@effect-mcp/transport/node"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { deepStrictEqual } from "node:assert"
-import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { build } from "rolldown"
+import { parseArgs } from "node:util"
+import { orExit, UsageError } from "./commandLine.ts"
+import * as Archives from "./packages/archives.ts"
+import * as Bundles from "./packages/bundles.ts"
+import { run } from "./packages/command.ts"
+import * as PackageManagers from "./packages/packageManagers.ts"
+import * as Parts from "./packages/parts.ts"
+import * as Registry from "./packages/registry.ts"
+import * as Tools from "./packages/tools.ts"
 import * as Template from "./template.ts"
 import { type Manifest, publicPackages, read, root } from "./workspace.ts"
 
-const run = (cwd: string, command: string, args: ReadonlyArray<string>): void => {
-  const { error, status } = spawnSync(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"] })
-  if (status !== 0) {
-    throw new Error(`${path.basename(command)} failed`, { cause: error ?? `exit code ${status}` })
-  }
-}
-
-// The versions that the tests ran with. Optional peers are installed as well, because every entry is imported.
+// The versions that the tests ran with.
 const { devDependencies }: Manifest = JSON.parse(read("package.json"))
-const peers = ["effect", "@effect/platform-node", "@effect/vitest", "vitest"].map((name) =>
-  `${name}@${devDependencies?.[name] ?? "latest"}`
-)
+const versionsOf = (...names: ReadonlyArray<string>): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.map((name) => [name, devDependencies?.[name] ?? "latest"]))
 
-const importAll = `
-  for (const entry of process.argv.slice(1)) {
-    console.log(entry + ": " + Object.keys(await import(entry)).join(", "))
-  }
+const peers = versionsOf("effect", "@effect/platform-node")
+const optionalPeers = versionsOf("@effect/vitest", "vitest")
+
+const published = Object.fromEntries(publicPackages.map(({ manifest }) => [manifest.name, `^${manifest.version}`]))
+
+const entries = publicPackages.flatMap(({ manifest }) =>
+  Object.keys(manifest.exports ?? {})
+    .filter((entry) => entry !== "./package.json")
+    .map((entry) => path.posix.join(manifest.name, entry))
+)
+/** The entries that a program can import which does not run under Vitest. */
+const entriesOfPrograms = entries.filter((entry) => path.posix.basename(entry) !== "vitest")
+
+const importing = (names: ReadonlyArray<string>): string => `
+  const entries = ${JSON.stringify(names)}
+  for (const entry of entries) await import(entry)
+  console.log(entries.length + " entries")
 `
 
-/** Prints the entries whose two forms export different names. */
+/** Fails if an entry has two forms that export different names. */
 const compareForms = `
   import { readFileSync } from "node:fs"
-  for (const name of process.argv.slice(1)) {
-    const folder = new URL("node_modules/" + name + "/", "file://" + process.cwd() + "/")
+  for (const name of ${JSON.stringify(Object.keys(published))}) {
+    const folder = new URL("node_modules/" + name + "/", import.meta.url)
     const { exports } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"))
     for (const [entry, forms] of Object.entries(exports)) {
       if (forms.node === undefined) continue
@@ -50,70 +76,189 @@ const compareForms = `
   }
 `
 
-const browserClient = `
-  import { ClientSession } from "@effect-mcp/session"
-  import { JsonLines } from "@effect-mcp/transport"
-  globalThis.used = [ClientSession.layer, JsonLines.decoder]
-`
+/** The server of the README. */
+const greeter = (): string => {
+  const [, text] = /^```ts\n(\/\/ packages\/examples\/src\/greeter\.ts\n.*?)^```$/ms.exec(read("README.md")) ?? []
+  if (text === undefined) throw new Error("README.md has no greeter.ts")
+  return text
+}
+
+/** Starts a server over stdio, calls its tool, and closes it. Throws if the result differs. */
+const greet = ({ args, command, env }: PackageManagers.Program, cwd: string): Promise<void> => {
+  const client = ClientSession.layer({ info: { name: "packages", version: "1.0.0" } })
+  const server = StdioClient.layerNode({ command, args, cwd, env, stderr: "inherit" })
+  return Effect.gen(function*() {
+    const session = yield* ClientSession.ClientSession
+    const { content } = yield* session.callTool("greet", { name: "Ada" })
+    deepStrictEqual(content, [{ type: "text", text: "Hello, Ada!" }])
+  }).pipe(Effect.provide(Layer.provide(client, server)), Effect.runPromise)
+}
 
 const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
 const folder = (name: string): string => {
   const created = path.join(temporary, name)
-  fs.mkdirSync(created)
+  fs.mkdirSync(created, { recursive: true })
   return created
 }
-try {
-  const archives = folder("archives")
-  const tarballs = publicPackages.map(({ folder }) => {
-    const source = path.join(root, "packages", folder)
-    const tarball = path.join(archives, `${folder}.tgz`)
-    run(root, path.join("node_modules", ".bin", "publint"), [source, "--strict"])
-    run(source, "pnpm", ["pack", "--out", tarball])
-    return tarball
-  })
 
-  const project = folder("project")
-  fs.writeFileSync(path.join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
-  run(project, "npm", ["install", "--no-audit", "--no-fund", ...tarballs, ...peers])
-
-  const entries = publicPackages.flatMap(({ manifest }) =>
-    Object.keys(manifest.exports ?? {})
-      .filter((entry) => entry !== "./package.json")
-      .map((entry) => path.posix.join(manifest.name, entry))
+const writeProject = (cwd: string, dependencies: Readonly<Record<string, string>>): void =>
+  fs.writeFileSync(
+    path.join(cwd, "package.json"),
+    JSON.stringify({ name: "project", version: "1.0.0", private: true, type: "module", dependencies })
   )
-  run(project, process.execPath, ["--input-type=module", "--eval", importAll, ...entries])
-  console.log(`${entries.length} entries imported`)
-  run(project, process.execPath, [
-    "--input-type=module",
-    "--eval",
-    compareForms,
-    ...publicPackages.map(({ manifest }) => manifest.name)
-  ])
 
-  fs.writeFileSync(path.join(project, "unused.js"), entries.map((entry) => `import "${entry}"\n`).join(""))
-  const bundler = path.join(root, "node_modules", ".bin", "rolldown")
-  run(project, bundler, ["unused.js", "--platform", "node", "--minify", "--file", "unused.min.js"])
-  deepStrictEqual(fs.readFileSync(path.join(project, "unused.min.js"), "utf8").trim(), "export{};")
+const { npm } = PackageManagers
 
-  const client = path.join(project, "browser.js")
-  fs.writeFileSync(client, browserClient)
-  for (const conditionNames of [["module", "browser", "import", "default"], ["browser", "import", "default"]]) {
-    const { output } = await build({ input: client, platform: "browser", resolve: { conditionNames }, write: false })
-    const imported = output.flatMap((chunk) => chunk.type === "chunk" ? chunk.imports : [])
-    deepStrictEqual(imported.filter((id) => id.startsWith("node:")), [])
+/** Archives are made, and the registry is started, only for the parts that need them. */
+const once = <A>(make: () => Promise<A>): () => Promise<A> => {
+  let made: Promise<A> | undefined
+  return () => made ??= make()
+}
+
+const archives = once(() => Archives.pack(root, folder("archives")))
+let stop: () => Promise<void> = async () => {}
+const registry = once(async () => {
+  const started = await Registry.start(folder("registry"))
+  stop = started.stop
+  for (const archive of await archives()) await started.publish(archive.file)
+  return started
+})
+
+/** A project with all packages, installed by npm. */
+const project = once(async () => {
+  const cwd = folder("project")
+  writeProject(cwd, { ...published, ...peers, ...optionalPeers, ...versionsOf("@types/node") })
+  await npm.install(cwd, (await registry()).url, folder("cache"))
+  return cwd
+})
+
+const lint = async (): Promise<string> => {
+  const attw = await Tools.commandOf(Tools.arethetypeswrong, "attw")
+  const publint = path.join(root, "node_modules", ".bin", "publint")
+  for (const { file } of await archives()) {
+    const contents = (await run("tar", ["-tzf", file], { cwd: root })).split("\n")
+    const missing = ["LICENSE", "README.md", "CHANGELOG.md"].filter((name) => !contents.includes(`package/${name}`))
+    deepStrictEqual(missing, [], `${path.basename(file)} lacks files`)
+    await run(publint, [file, "--strict"], { cwd: root })
+    await run(process.execPath, [attw, file, "--profile", "esm-only"], { cwd: root })
   }
+  return `${publicPackages.length} archives`
+}
 
-  const started = folder("started")
-  Template.copyTo(started)
-  const ofServers = ["protocol", "session", "tasks", "transport", "server"].map((name) =>
-    path.join(archives, `${name}.tgz`)
+const sizes = async (): Promise<string> => {
+  const cwd = folder("sizes")
+  writeProject(cwd, { "@effect-mcp/server": published["@effect-mcp/server"] ?? "", ...peers })
+  await npm.install(cwd, (await registry()).url, folder("cache"))
+  const { bytes, files } = Archives.sizeOf(path.join(cwd, "node_modules", "@effect-mcp"))
+  const whole = Archives.sizeOf(path.join(cwd, "node_modules"))
+  const megabytes = (count: number): string => `${(count / 1_000_000).toFixed(1)} MB`
+  if (bytes > 10_000_000) throw new Error(`${megabytes(bytes)} of this project are installed`)
+  return `a server: ${megabytes(bytes)} in ${files} files are ours, of ${megabytes(whole.bytes)} in ${whole.files}`
+}
+
+const importEntries = async (): Promise<string> => {
+  const cwd = await project()
+  fs.writeFileSync(path.join(cwd, "entries.js"), importing(entries))
+  fs.writeFileSync(path.join(cwd, "forms.js"), compareForms)
+  fs.writeFileSync(path.join(cwd, "unused.js"), entries.map((entry) => `import "${entry}"\n`).join(""))
+  const imported = await run(process.execPath, ["entries.js"], { cwd })
+  await run(process.execPath, ["forms.js"], { cwd })
+  const bundler = path.join(root, "node_modules", ".bin", "rolldown")
+  await run(bundler, ["unused.js", "--platform", "node", "--minify", "--file", "unused.min.js"], { cwd })
+  deepStrictEqual(fs.readFileSync(path.join(cwd, "unused.min.js"), "utf8").trim(), "export{};")
+  return imported.trim()
+}
+
+const importRoots = async (): Promise<string> => {
+  const cwd = folder("roots")
+  writeProject(cwd, { ...published, ...versionsOf("effect") })
+  await npm.install(cwd, (await registry()).url, folder("cache"))
+  const neutral = entriesOfPrograms.filter((entry) => !/\/node(?:\/|$)/.test(entry))
+  fs.writeFileSync(path.join(cwd, "entries.js"), importing(neutral))
+  return (await run(process.execPath, ["entries.js"], { cwd })).trim()
+}
+
+const bundles = async (): Promise<string> => (await Bundles.check(await project())).join("\n")
+
+/** Checks all declarations with a compiler, and not only those that the programs use. */
+const compile = async (compiler: Tools.Tool): Promise<string> => {
+  const cwd = await project()
+  fs.cpSync(path.join(root, "scripts", "packages", "programs"), cwd, { recursive: true })
+  fs.writeFileSync(path.join(cwd, "greeter.ts"), greeter())
+  fs.writeFileSync(
+    path.join(cwd, "all.ts"),
+    entries.map((entry, index) => `export * as _${index} from "${entry}"\n`).join("")
   )
-  run(started, "npm", ["install", "--save-dev", "--no-audit", "--no-fund", ...ofServers])
-  for (const script of ["check", "test", "build"]) run(started, "npm", ["run", script])
+  const tsc = await Tools.commandOf(compiler, "tsc")
+  for (const [module, moduleResolution] of [["NodeNext", "NodeNext"], ["ESNext", "bundler"]]) {
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: "ES2022",
+      lib: ["ES2024", "ESNext.Disposable", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: false,
+      types: ["node"]
+    }
+    const files = ["all.ts", "greeter.ts", "page.ts", "worker.ts"]
+    const config = `tsconfig.${compiler.version}.${moduleResolution}.json`
+    fs.writeFileSync(path.join(cwd, config), JSON.stringify({ compilerOptions, files }))
+    await run(process.execPath, [tsc, "-p", config, "--pretty", "false"], { cwd })
+  }
+  return "NodeNext, bundler"
+}
+
+const installWith = async ({ install, name }: PackageManagers.PackageManager): Promise<string> => {
+  const { url } = await registry()
+  const cache = folder(`${name} cache`)
+  const server = folder(`${name} server`)
+  writeProject(server, { "@effect-mcp/server": published["@effect-mcp/server"] ?? "", ...peers })
+  fs.writeFileSync(path.join(server, "greeter.ts"), greeter())
+  await greet((await install(server, url, cache)).program("greeter.ts"), server)
+
+  const everything = folder(`${name} everything`)
+  writeProject(everything, { ...published, ...peers })
+  fs.writeFileSync(path.join(everything, "entries.js"), importing(entriesOfPrograms))
+  const { args, command, env } = (await install(everything, url, cache)).program("entries.js")
+  return `the tool answers; ${(await run(command, args, { cwd: everything, env })).trim()}`
+}
+
+const template = async (): Promise<string> => {
+  const cwd = folder("started")
+  Template.copyTo(cwd)
+  await npm.install(cwd, (await registry()).url, folder("cache"))
+  for (const script of ["check", "test", "build"]) await run("npm", ["run", script], { cwd })
   const bundled = path.join(folder("alone"), "server.mjs")
-  fs.copyFileSync(path.join(started, "dist", "server.mjs"), bundled)
+  fs.copyFileSync(path.join(cwd, "dist", "server.mjs"), bundled)
   await Template.tryBundled(bundled)
-  console.log(`the template runs bundled, in ${fs.statSync(bundled).size} bytes`)
+  return `runs bundled, in ${fs.statSync(bundled).size} bytes`
+}
+
+const parts: ReadonlyArray<Parts.Part> = [
+  { name: "lint", run: lint },
+  { name: "sizes", run: sizes },
+  { name: "entries", run: importEntries },
+  { name: "roots", run: importRoots },
+  { name: "bundles", run: bundles },
+  ...Tools.compilers.map((compiler) => ({ name: `typescript ${compiler.version}`, run: () => compile(compiler) })),
+  ...PackageManagers.all.map((manager) => ({ name: manager.name, run: () => installWith(manager) })),
+  { name: "template", run: template }
+]
+
+const chosen = orExit(() => {
+  const { values: { only } } = parseArgs({ options: { only: { type: "string", multiple: true } } })
+  const found = Parts.select(parts, only)
+  if (found.length > 0) return found
+  throw new UsageError(`--only takes the beginning of one of ${parts.map(({ name }) => name).join(", ")}`)
+})
+
+try {
+  const results = await Parts.runAll(chosen)
+  console.log(Parts.table(results))
+  if (results.some(({ failure }) => failure !== undefined)) process.exitCode = 1
 } finally {
+  await stop()
   fs.rmSync(temporary, { recursive: true })
 }

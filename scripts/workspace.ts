@@ -8,6 +8,7 @@ import * as path from "node:path"
 export interface Manifest {
   readonly name: string
   readonly description?: string
+  readonly version?: string
   readonly private?: boolean
   readonly sideEffects?: unknown
   readonly exports?: Readonly<Record<string, unknown>>

@@ -1,0 +1,123 @@
+/**
+ * Bundles for web pages and workers, made of the installed packages.
+ *
+ * A bundle contains no module of Node and none of a platform, whatever conditions the bundler sets, and imports
+ * nothing. Then its program runs: the page calls a tool of the worker, and one of a server over a WebSocket.
+ */
+import { WebSocketServer } from "@effect-mcp/transport/node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpServer from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import { deepStrictEqual } from "node:assert"
+import * as fs from "node:fs"
+import { createServer } from "node:http"
+import * as path from "node:path"
+import { pathToFileURL } from "node:url"
+import { gzipSync } from "node:zlib"
+import { build } from "rolldown"
+import { run } from "./command.ts"
+import type * as Page from "./programs/page.ts"
+import * as Worker from "./programs/worker.ts"
+import * as Tools from "./tools.ts"
+
+/** The programs that are bundled. */
+const programs = path.join(import.meta.dirname, "programs")
+
+/** Returns whether a module needs Node or another platform. */
+const isForeign = (id: string): boolean => id.startsWith("node:") || id.includes("/@effect/platform-")
+
+/** Bundles a file by rolldown. Returns the modules of the bundle, and what it still imports. */
+const byRolldown = async (input: string, file: string, conditionNames: Array<string>) => {
+  const { output } = await build({
+    input,
+    platform: "browser",
+    resolve: { conditionNames },
+    output: { file, format: "esm", minify: true, codeSplitting: false },
+    logLevel: "silent"
+  })
+  const chunks = output.filter((chunk) => chunk.type === "chunk")
+  // A module that was imported dynamically is in the file itself.
+  const own = new Set(chunks.map(({ fileName }) => fileName))
+  return {
+    modules: chunks.flatMap(({ modules }) => Object.keys(modules)),
+    imported: chunks.flatMap(({ dynamicImports, imports }) => [...imports, ...dynamicImports]).filter((id) =>
+      !own.has(id)
+    )
+  }
+}
+
+/** Bundles a file by esbuild, which fails on a module of Node. Returns the modules of the bundle. */
+const byEsbuild = async (input: string, file: string) => {
+  const metafile = `${file}.json`
+  const options = ["--bundle", "--platform=browser", "--format=esm", "--minify", "--log-level=error"]
+  const args = [input, ...options, `--outfile=${file}`, `--metafile=${metafile}`]
+  await run(await Tools.commandOf(Tools.esbuild, "esbuild"), args, { cwd: path.dirname(input) })
+  const { inputs, outputs }: {
+    readonly inputs: Readonly<Record<string, unknown>>
+    readonly outputs: Readonly<Record<string, { readonly imports: ReadonlyArray<{ readonly path: string }> }>>
+  } = JSON.parse(fs.readFileSync(metafile, "utf8"))
+  return {
+    modules: Object.keys(inputs),
+    imported: Object.values(outputs).flatMap(({ imports }) => imports.map(({ path }) => path))
+  }
+}
+
+const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} kB`
+
+/** Returns the size of a file, as it is and compressed. */
+const sizeOf = (file: string): string => {
+  const bytes = fs.readFileSync(file)
+  return `${kilobytes(bytes.length)}, ${kilobytes(gzipSync(bytes).length)} gzip`
+}
+
+/** Runs a server, and calls a tool at its port. */
+const atPort = <E>(
+  server: Layer.Layer<HttpServer.HttpServer, E>,
+  call: (port: number) => Promise<unknown>
+): Promise<unknown> =>
+  Effect.gen(function*() {
+    const { address } = Context.get(yield* Layer.build(server), HttpServer.HttpServer)
+    if (address._tag === "UnixPathAddress") return yield* Effect.die(new Error("the server has no port"))
+    const { port } = address
+    return yield* Effect.promise(() => call(port))
+  }).pipe(Effect.scoped, Effect.runPromise)
+
+/** The worker at a port of its own. */
+const listening = (worker: typeof Worker) =>
+  HttpServer.serve(HttpEffect.fromWebHandler(worker.default.fetch)).pipe(
+    Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }))
+  )
+
+/** The server of the worker over WebSockets, which workers do not serve. */
+const overWebSocket = WebSocketServer.layerNode({ port: 0, path: "/mcp" }).pipe(Layer.provide(Worker.host))
+
+/** Bundles the programs in a project with the packages, runs the bundles, and returns a line for each bundler. */
+export const check = async (project: string): Promise<ReadonlyArray<string>> => {
+  fs.cpSync(programs, project, { recursive: true })
+  const bundlers = {
+    rolldown: (input: string, file: string) => byRolldown(input, file, ["module", "browser", "import", "default"]),
+    "rolldown without the condition module": (input: string, file: string) =>
+      byRolldown(input, file, ["browser", "import", "default"]),
+    esbuild: byEsbuild
+  }
+  const lines: Array<string> = []
+  for (const [bundler, bundle] of Object.entries(bundlers)) {
+    const fileOf = (name: string) => path.join(project, "bundles", `${bundler.replaceAll(" ", "-")}-${name}.js`)
+    for (const name of ["page", "worker"]) {
+      const { imported, modules } = await bundle(path.join(project, `${name}.ts`), fileOf(name))
+      deepStrictEqual([...imported, ...modules.filter(isForeign)], [], `${bundler}: ${name}`)
+    }
+    // The compiler does not see bundles; these are those of the programs with the types.
+    const page: typeof Page = await import(pathToFileURL(fileOf("page")).href)
+    const worker: typeof Worker = await import(pathToFileURL(fileOf("worker")).href)
+    const expected = [{ type: "text", text: "Hello, Ada!" }]
+    const call = (protocol: string) => (port: number) => page.greet(`${protocol}://127.0.0.1:${port}/mcp`, "Ada")
+    deepStrictEqual(await atPort(listening(worker), call("http")), expected)
+    deepStrictEqual(await atPort(overWebSocket, call("ws")), expected)
+    lines.push(`${bundler}: page ${sizeOf(fileOf("page"))}; worker ${sizeOf(fileOf("worker"))}`)
+  }
+  return lines
+}
