@@ -65,6 +65,8 @@ export default defineConfig({
     page.startsWith("reference/") || page === "404.md"
       ? []
       : [["link", { rel: "alternate", type: "text/markdown", href: `${base}${page}` }]],
+  // Otherwise a page loads all pages that it links to.
+  router: { prefetchLinks: false },
   // The index of the search is larger than other files. Only a reader who searches loads it.
   vite: { build: { chunkSizeWarningLimit: 1000 } },
   markdown: {
@@ -78,7 +80,12 @@ export default defineConfig({
       const fence = md.renderer.rules.fence
       md.renderer.rules.fence = (tokens, index, options, env, self) => {
         const token = tokens[index]
-        if (token?.info.trim() === "mermaid") return `<figure class="diagram">${draw(token.content)}</figure>\n`
+        if (token?.info.trim() === "mermaid") {
+          // Vue leaves out styles that are elements of a page.
+          return `<figure class="diagram" v-html="${
+            md.utils.escapeHtml(JSON.stringify(draw(token.content)))
+          }"></figure>\n`
+        }
         const code = fence?.(tokens, index, options, env, self) ?? ""
         const file = /^\s*\w+\s+(\S+\.\w+)/.exec(token?.info ?? "")?.[1]
         return file === undefined
@@ -102,9 +109,12 @@ export default defineConfig({
     search: {
       provider: "local",
       options: {
-        // The modules of the reference would make the index too large to load. Its packages are in the index.
+        // The modules of the reference would make the index too large to load, and hide the guides. The READMEs of
+        // its packages are in the index.
         _render: (source, env, md) =>
-          /^reference\/.+\/(?!index\.md)/.test(env.relativePath) ? "" : md.render(source, env)
+          /^reference\/.+\/(?!index\.md)/.test(env.relativePath)
+            ? ""
+            : md.render(source.replace(/^## All modules\n[\s\S]*/m, ""), env)
       }
     },
     footer: { message: "MIT licence" }
