@@ -25,7 +25,7 @@ interface Example {
 
 const pages = files("{README,ARCHITECTURE,CONTRIBUTING}.md").concat(
   files("docs/**/*.md"),
-  files("packages/*/README.md")
+  files("packages/*/{README,AGENTS}.md")
 )
 const modules = publicPackages.flatMap(({ sources }) => sources)
 

@@ -1,8 +1,9 @@
 /**
- * Checks what a registry shows of each public package: the fields of its manifest, and the links of its README.
+ * Checks what a registry shows of each public package: the fields of its manifest, and the links of its README and
+ * of the `AGENTS.md`, which coding agents read.
  *
- * The fields are made of `addresses.ts`, the README is one whose links lead somewhere from a registry as well, and the
- * keywords contain those of the project. An archive has what runs and what describes it: no sources, no source maps.
+ * The fields are made of `addresses.ts`, the links lead somewhere from a registry as well, and the keywords
+ * contain those of the project. An archive has what runs and what describes it: no sources, no source maps.
  * Effect may break a module in a folder, such as `effect/http/HttpServer`, in each minor version, so a package that
  * imports one has a peer of one minor version. The peers of a package are peers of those that depend on it, because
  * some package managers give a package only what it names itself.
@@ -32,18 +33,20 @@ const fieldsOf = ({ folder }: Package): Readonly<Record<string, unknown>> => ({
 })
 
 /** The files of an archive, beside `package.json` and `LICENSE`, which package managers always add. */
-const shipped: ReadonlyArray<string> = ["dist", "CHANGELOG.md", "README.md", "!dist/**/*.tsbuildinfo"]
+const shipped: ReadonlyArray<string> = ["dist", "AGENTS.md", "CHANGELOG.md", "README.md", "!dist/**/*.tsbuildinfo"]
 
-const readmeOf = ({ folder }: Package): string => `packages/${folder}/README.md`
+/** Returns the pages of a package that its archive contains. A package without one of them fails the check. */
+const pagesOf = ({ folder }: Package): ReadonlyArray<string> =>
+  ["README.md", "AGENTS.md"].map((name) => `packages/${folder}/${name}`)
 
 /** A link to a file of the repository. */
 const relativeLink = /\]\((?![a-z]+:|#)([^)\s]+)\)/g
 
-/** Returns a README whose links to files are absolute. */
-const withAbsoluteLinks = (one: Package): string =>
-  read(readmeOf(one)).replaceAll(relativeLink, (_, link: string) => {
+/** Returns a page whose links to files are absolute. */
+const withAbsoluteLinks = (page: string): string =>
+  read(page).replaceAll(relativeLink, (_, link: string) => {
     const [target = "", ...anchor] = link.split("#")
-    const file = path.posix.join(`packages/${one.folder}`, target)
+    const file = path.posix.join(path.posix.dirname(page), target)
     return `](${[`${addresses.pageOfFile}${file}`, ...anchor].join("#")})`
   })
 
@@ -106,9 +109,11 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
       : [`${one.manifestFile} "files" is not ${JSON.stringify(shipped)}`]),
     ...problemsOfPeers(one),
     ...missing.map((keyword) => `${one.manifestFile} lacks the keyword "${keyword}"`),
-    ...Array.from(
-      read(readmeOf(one)).matchAll(relativeLink),
-      ([, link = ""]) => `${readmeOf(one)} has the link ${link}, which leads nowhere from a registry; ${fix}`
+    ...pagesOf(one).flatMap((page) =>
+      Array.from(
+        read(page).matchAll(relativeLink),
+        ([, link = ""]) => `${page} has the link ${link}, which leads nowhere from a registry; ${fix}`
+      )
     )
   ]
 }
@@ -116,10 +121,10 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
 if (update === true) {
   for (const one of publicPackages) {
     fs.writeFileSync(path.join(root, one.manifestFile), withFields(one))
-    fs.writeFileSync(path.join(root, readmeOf(one)), withAbsoluteLinks(one))
+    for (const page of pagesOf(one)) fs.writeFileSync(path.join(root, page), withAbsoluteLinks(page))
   }
 }
 const problems = publicPackages.flatMap(problemsOf)
 for (const problem of problems) console.log(problem)
 if (problems.length > 0) process.exitCode = 1
-else console.log(`the manifests and READMEs of ${publicPackages.length} packages are ready for a registry`)
+else console.log(`the manifests and pages of ${publicPackages.length} packages are ready for a registry`)
