@@ -1,10 +1,10 @@
 /**
  * Runs the type check and the tests of this repository with the newest versions of Effect, and reports what fails.
  *
- * `node scripts/newestEffect.ts` copies the files that git knows to an empty folder, replaces the versions of `effect`
- * and of the `@effect` packages there by those with the tag `latest`, installs, and runs `pnpm check` and `pnpm test`.
- * `--tag beta` takes another tag. It changes nothing here. The peers of the public packages are one minor version of
- * Effect, so this is the first step of supporting the next one.
+ * `node scripts/newestEffect.ts` copies the files of the workspace to an empty folder, replaces the versions of
+ * `effect` and of the `@effect` packages there by those with the tag `latest`, installs, and runs `pnpm check` and
+ * `pnpm test`. `--tag beta` takes another tag. It changes nothing here. The peers of the public packages are one minor
+ * version of Effect, so this is the first step of supporting the next one.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -12,6 +12,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { orExit } from "./commandLine.ts"
+import { copyTo } from "./copy.ts"
 import { packages, read, root } from "./workspace.ts"
 
 const { values: { tag } } = orExit(() => parseArgs({ options: { tag: { type: "string", default: "latest" } } }))
@@ -44,10 +45,7 @@ for (const [name, version] of used) console.log(`${name} ${version} → ${newest
 
 const copy = fs.mkdtempSync(path.join(os.tmpdir(), "newest-effect-"))
 try {
-  for (const file of output("git", "ls-files").trim().split("\n")) {
-    fs.mkdirSync(path.join(copy, path.dirname(file)), { recursive: true })
-    fs.copyFileSync(path.join(root, file), path.join(copy, file))
-  }
+  copyTo(copy)
   for (const file of ["package.json", ...packages.map(({ manifestFile }) => manifestFile)]) {
     const text = read(file).replaceAll(
       /"(effect|@effect\/[a-z-]+)": "([~^]?)\d[^"]*"/g,

@@ -5,7 +5,7 @@
  * whose programs cannot be had fails, and names them. `pnpm packages --only yarn` runs the parts whose names begin with
  * `yarn`; the option may be repeated. The parts:
  *
- * - `lint`: publint and are-the-types-wrong accept each archive, which has a license and a changelog.
+ * - `lint`: publint and are-the-types-wrong accept each archive.
  * - `sizes`: the packages of this project that a server installs take at most 10 MB.
  * - `entries`: Node imports every entry. Both forms of a package export the same names, and a bundle that imports every
  *   entry and uses nothing is empty.
@@ -17,10 +17,6 @@
  *   entries are imported.
  * - `template`: a project from the template of a stdio server passes its own checks, and its bundle runs alone.
  */
-import { ClientSession } from "@effect-mcp/session"
-import { StdioClient } from "@effect-mcp/transport/node"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import { deepStrictEqual } from "node:assert"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -32,17 +28,13 @@ import * as Bundles from "./packages/bundles.ts"
 import { run } from "./packages/command.ts"
 import * as PackageManagers from "./packages/packageManagers.ts"
 import * as Parts from "./packages/parts.ts"
+import * as Program from "./packages/program.ts"
 import * as Registry from "./packages/registry.ts"
 import * as Tools from "./packages/tools.ts"
 import * as Template from "./template.ts"
-import { type Manifest, publicPackages, read, root } from "./workspace.ts"
+import { publicPackages, root } from "./workspace.ts"
 
-// The versions that the tests ran with.
-const { devDependencies }: Manifest = JSON.parse(read("package.json"))
-const versionsOf = (...names: ReadonlyArray<string>): Readonly<Record<string, string>> =>
-  Object.fromEntries(names.map((name) => [name, devDependencies?.[name] ?? "latest"]))
-
-const peers = versionsOf("effect", "@effect/platform-node")
+const { peers, versionsOf } = Program
 const optionalPeers = versionsOf("@effect/vitest", "vitest")
 
 const published = Object.fromEntries(publicPackages.map(({ manifest }) => [manifest.name, `^${manifest.version}`]))
@@ -76,36 +68,12 @@ const compareForms = `
   }
 `
 
-/** The server of the README. */
-const greeter = (): string => {
-  const [, text] = /^```ts\n(\/\/ packages\/examples\/src\/greeter\.ts\n.*?)^```$/ms.exec(read("README.md")) ?? []
-  if (text === undefined) throw new Error("README.md has no greeter.ts")
-  return text
-}
-
-/** Starts a server over stdio, calls its tool, and closes it. Throws if the result differs. */
-const greet = ({ args, command, env }: PackageManagers.Program, cwd: string): Promise<void> => {
-  const client = ClientSession.layer({ info: { name: "packages", version: "1.0.0" } })
-  const server = StdioClient.layerNode({ command, args, cwd, env, stderr: "inherit" })
-  return Effect.gen(function*() {
-    const session = yield* ClientSession.ClientSession
-    const { content } = yield* session.callTool("greet", { name: "Ada" })
-    deepStrictEqual(content, [{ type: "text", text: "Hello, Ada!" }])
-  }).pipe(Effect.provide(Layer.provide(client, server)), Effect.runPromise)
-}
-
 const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
 const folder = (name: string): string => {
   const created = path.join(temporary, name)
   fs.mkdirSync(created, { recursive: true })
   return created
 }
-
-const writeProject = (cwd: string, dependencies: Readonly<Record<string, string>>): void =>
-  fs.writeFileSync(
-    path.join(cwd, "package.json"),
-    JSON.stringify({ name: "project", version: "1.0.0", private: true, type: "module", dependencies })
-  )
 
 const { npm } = PackageManagers
 
@@ -115,7 +83,12 @@ const once = <A>(make: () => Promise<A>): () => Promise<A> => {
   return () => made ??= make()
 }
 
-const archives = once(() => Archives.pack(root, folder("archives")))
+const archives = once(async () => {
+  const destination = folder("archives")
+  const packed: Array<Archives.Archive> = []
+  for (const one of Archives.ordered) packed.push(await Archives.pack(one, destination))
+  return packed
+})
 let stop: () => Promise<void> = async () => {}
 const registry = once(async () => {
   const started = await Registry.start(folder("registry"))
@@ -127,7 +100,7 @@ const registry = once(async () => {
 /** A project with all packages, installed by npm. */
 const project = once(async () => {
   const cwd = folder("project")
-  writeProject(cwd, { ...published, ...peers, ...optionalPeers, ...versionsOf("@types/node") })
+  Program.writeProject(cwd, { ...published, ...peers, ...optionalPeers, ...versionsOf("@types/node") })
   await npm.install(cwd, (await registry()).url, folder("cache"))
   return cwd
 })
@@ -136,9 +109,6 @@ const lint = async (): Promise<string> => {
   const attw = await Tools.commandOf(Tools.arethetypeswrong, "attw")
   const publint = path.join(root, "node_modules", ".bin", "publint")
   for (const { file } of await archives()) {
-    const contents = (await run("tar", ["-tzf", file], { cwd: root })).split("\n")
-    const missing = ["LICENSE", "README.md", "CHANGELOG.md"].filter((name) => !contents.includes(`package/${name}`))
-    deepStrictEqual(missing, [], `${path.basename(file)} lacks files`)
     await run(publint, [file, "--strict"], { cwd: root })
     await run(process.execPath, [attw, file, "--profile", "esm-only"], { cwd: root })
   }
@@ -147,7 +117,7 @@ const lint = async (): Promise<string> => {
 
 const sizes = async (): Promise<string> => {
   const cwd = folder("sizes")
-  writeProject(cwd, { "@effect-mcp/server": published["@effect-mcp/server"] ?? "", ...peers })
+  Program.writeProject(cwd, { "@effect-mcp/server": published["@effect-mcp/server"] ?? "", ...peers })
   await npm.install(cwd, (await registry()).url, folder("cache"))
   const { bytes, files } = Archives.sizeOf(path.join(cwd, "node_modules", "@effect-mcp"))
   const whole = Archives.sizeOf(path.join(cwd, "node_modules"))
@@ -171,7 +141,7 @@ const importEntries = async (): Promise<string> => {
 
 const importRoots = async (): Promise<string> => {
   const cwd = folder("roots")
-  writeProject(cwd, { ...published, ...versionsOf("effect") })
+  Program.writeProject(cwd, { ...published, ...versionsOf("effect") })
   await npm.install(cwd, (await registry()).url, folder("cache"))
   const neutral = entriesOfPrograms.filter((entry) => !/\/node(?:\/|$)/.test(entry))
   fs.writeFileSync(path.join(cwd, "entries.js"), importing(neutral))
@@ -184,7 +154,7 @@ const bundles = async (): Promise<string> => (await Bundles.check(await project(
 const compile = async (compiler: Tools.Tool): Promise<string> => {
   const cwd = await project()
   fs.cpSync(path.join(root, "scripts", "packages", "programs"), cwd, { recursive: true })
-  fs.writeFileSync(path.join(cwd, "greeter.ts"), greeter())
+  fs.writeFileSync(path.join(cwd, "greeter.ts"), Program.greeter())
   fs.writeFileSync(
     path.join(cwd, "all.ts"),
     entries.map((entry, index) => `export * as _${index} from "${entry}"\n`).join("")
@@ -214,12 +184,12 @@ const installWith = async ({ install, name }: PackageManagers.PackageManager): P
   const { url } = await registry()
   const cache = folder(`${name} cache`)
   const server = folder(`${name} server`)
-  writeProject(server, { "@effect-mcp/server": published["@effect-mcp/server"] ?? "", ...peers })
-  fs.writeFileSync(path.join(server, "greeter.ts"), greeter())
-  await greet((await install(server, url, cache)).program("greeter.ts"), server)
+  Program.writeProject(server, { "@effect-mcp/server": published["@effect-mcp/server"] ?? "", ...peers })
+  fs.writeFileSync(path.join(server, "greeter.ts"), Program.greeter())
+  await Program.greet((await install(server, url, cache)).program("greeter.ts"), server)
 
   const everything = folder(`${name} everything`)
-  writeProject(everything, { ...published, ...peers })
+  Program.writeProject(everything, { ...published, ...peers })
   fs.writeFileSync(path.join(everything, "entries.js"), importing(entriesOfPrograms))
   const { args, command, env } = (await install(everything, url, cache)).program("entries.js")
   return `the tool answers; ${(await run(command, args, { cwd: everything, env })).trim()}`
@@ -227,7 +197,7 @@ const installWith = async ({ install, name }: PackageManagers.PackageManager): P
 
 const template = async (): Promise<string> => {
   const cwd = folder("started")
-  Template.copyTo(cwd)
+  Template.copyTo(cwd, published)
   await npm.install(cwd, (await registry()).url, folder("cache"))
   for (const script of ["check", "test", "build"]) await run("npm", ["run", script], { cwd })
   const bundled = path.join(folder("alone"), "server.mjs")

@@ -6,16 +6,26 @@ import * as Layer from "effect/Layer"
 import { deepStrictEqual } from "node:assert"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { root } from "./workspace.ts"
+import { type Manifest, root } from "./workspace.ts"
 
 const template = path.join(root, "packages", "examples", "templates", "stdio-server")
 
-/** Copies the template to a folder. Nothing that was installed or built in the template is copied. */
-export const copyTo = (folder: string): void =>
+/**
+ * Copies the template to a folder. Nothing that was installed or built in the template is copied. The packages of this
+ * project get the given ranges.
+ */
+export const copyTo = (folder: string, ranges: Readonly<Record<string, string>>): void => {
   fs.cpSync(template, folder, {
     recursive: true,
     filter: (file) => !["node_modules", "dist"].includes(path.basename(file))
   })
+  const file = path.join(folder, "package.json")
+  const manifest: Manifest = JSON.parse(fs.readFileSync(file, "utf8"))
+  const devDependencies = Object.fromEntries(
+    Object.entries(manifest.devDependencies ?? {}).map(([name, range]) => [name, ranges[name] ?? range])
+  )
+  fs.writeFileSync(file, JSON.stringify({ ...manifest, devDependencies }))
+}
 
 /** Starts a bundled server, lists its tools and calls one, and closes it. Throws if a result differs. */
 export const tryBundled = (file: string): Promise<void> => {

@@ -1,24 +1,40 @@
 /** The archives of the public packages, as a registry gets them. */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { publicPackages } from "../workspace.ts"
+import { type Package, publicPackages, root } from "../workspace.ts"
 import { run } from "./command.ts"
 
 /** A packed package. */
 export interface Archive {
   readonly name: string
+  readonly version: string
   readonly file: string
 }
 
-/** Packs the public packages of a workspace, which are built. */
-export const pack = async (workspace: string, folder: string): Promise<ReadonlyArray<Archive>> => {
-  const archives: Array<Archive> = []
-  for (const one of publicPackages) {
-    const file = path.join(folder, `${one.folder}.tgz`)
-    await run("pnpm", ["pack", "--out", file], { cwd: path.join(workspace, "packages", one.folder) })
-    archives.push({ name: one.manifest.name, file })
-  }
-  return archives
+/** Files that every archive has. */
+const required = ["LICENSE", "README.md", "CHANGELOG.md", "package.json", "dist/index.js", "dist/index.d.ts"]
+
+/**
+ * The public packages, each after those that it depends on: if publishing stops in the middle, the registry has no
+ * package whose dependencies it lacks.
+ */
+export const ordered: ReadonlyArray<Package> = publicPackages.reduce<ReadonlyArray<Package>>(function add(
+  before,
+  one
+): ReadonlyArray<Package> {
+  if (before.includes(one)) return before
+  const dependencies = publicPackages.filter(({ manifest }) => one.manifest.dependencies?.[manifest.name] !== undefined)
+  return [...dependencies.reduce(add, before), one]
+}, [])
+
+/** Packs a public package, which is built. Fails if the archive lacks a file. */
+export const pack = async ({ folder, manifest }: Package, destination: string): Promise<Archive> => {
+  const file = path.join(destination, `${folder}.tgz`)
+  await run("pnpm", ["pack", "--out", file], { cwd: path.join(root, "packages", folder) })
+  const contents = new Set((await run("tar", ["-tzf", file], { cwd: destination })).split("\n"))
+  const missing = required.filter((name) => !contents.has(`package/${name}`))
+  if (missing.length > 0) throw new Error(`the archive of ${manifest.name} lacks ${missing.join(", ")}`)
+  return { name: manifest.name, version: manifest.version ?? "", file }
 }
 
 /** Returns the number of files in a folder, and the bytes that they take on a disk. */

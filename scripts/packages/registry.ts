@@ -19,13 +19,20 @@ export interface Registry {
   readonly url: string
   /** Publishes an archive. */
   readonly publish: (archive: string) => Promise<void>
-  /** Returns the versions of a package, the oldest first. */
-  readonly versionsOf: (name: string) => Promise<ReadonlyArray<string>>
   readonly stop: () => Promise<void>
 }
 
 /** The scope of the packages, without the `@`. */
 export const scope = "effect-mcp"
+
+/** Returns the versions of a package that a registry has, the oldest first. */
+export const versionsIn = async (registry: string, name: string): Promise<ReadonlyArray<string>> => {
+  const response = await fetch(new URL(name, registry))
+  if (response.status === 404) return []
+  if (!response.ok) throw new Error(`${registry} answers ${response.status} about ${name}`)
+  const { versions }: { readonly versions: Readonly<Record<string, unknown>> } = JSON.parse(await response.text())
+  return Object.keys(versions)
+}
 
 const freePort = async (): Promise<number> => {
   const server = net.createServer().listen(0, "127.0.0.1")
@@ -78,12 +85,6 @@ export const start = async (folder: string): Promise<Registry> => {
     publish: async (archive) => {
       const options = ["--registry", url, "--userconfig", credentials, "--no-provenance", "--access", "public"]
       await run("npm", ["publish", archive, ...options], { cwd: folder })
-    },
-    versionsOf: async (name) => {
-      const response = await fetch(url + name)
-      if (response.status === 404) return []
-      const { versions }: { readonly versions: Readonly<Record<string, unknown>> } = JSON.parse(await response.text())
-      return Object.keys(versions)
     },
     stop: async () => {
       child.kill()

@@ -21,7 +21,7 @@ export const navigation: ReadonlyArray<Group> = [
   {
     title: "Start",
     job: "A server, a client and a session in a few lines each, and how to get the packages",
-    pages: [{ file: "README.md", title: "Overview" }]
+    pages: [{ file: "README.md", title: "Overview" }, { file: "docs/versions.md" }]
   },
   {
     title: "Servers",
