@@ -3,8 +3,9 @@
  * composed. A schema with the name of its type needs none: the doc comment of the type describes both.
  *
  * `node scripts/documented.ts` prints each declaration without one, and fails if there is any. It also finds comments
- * with a line that does not begin with an asterisk. Types, schemas, constants and metrics need no example. Their
- * `@category` distinguishes these values from others, such as Layers. Functions and classes always need an example.
+ * with a line that does not begin with an asterisk, and a deprecated name without a successor. Types, schemas,
+ * constants and metrics need no example. Their `@category` distinguishes these values from others, such as Layers.
+ * Functions and classes always need an example.
  */
 import * as path from "node:path"
 import { type Export, parse } from "./syntax.ts"
@@ -29,6 +30,8 @@ const problemOf = (declaration: Export, others: ReadonlyArray<Export>): string |
   if (!comment.split("\n").slice(1).every((line) => line.trimStart().startsWith("*"))) {
     return "has a line without an asterisk in its doc comment"
   }
+  // A deprecated name lives for one minor version, in which a program can move to its successor.
+  if (/@deprecated(?![^@]*\buse `)/i.test(comment)) return "is deprecated without a successor, such as: use `another`"
   return needsExample(declaration) && !/^ \* @example\n \* ```ts$/m.test(comment)
     ? "has no example in its doc comment"
     : undefined

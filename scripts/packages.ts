@@ -13,6 +13,7 @@
  * - `bundles`: see `packages/bundles.ts`.
  * - `typescript`: each supported compiler accepts the programs and the declarations, as a bundler and as Node resolve
  *   them.
+ * - `node`: the oldest supported Node and the newest import every entry, and run the server of the README.
  * - `npm`, `pnpm`, `yarn`, `bun`, `deno`: the server of the README is installed, and a client calls its tool. The
  *   entries are imported.
  * - `template`: a project from the template of a stdio server passes its own checks, and its bundle runs alone.
@@ -153,7 +154,7 @@ const bundles = async (): Promise<string> => (await Bundles.check(await project(
 /** Checks all declarations with a compiler, and not only those that the programs use. */
 const compile = async (compiler: Tools.Tool): Promise<string> => {
   const cwd = await project()
-  fs.cpSync(path.join(root, "scripts", "packages", "programs"), cwd, { recursive: true })
+  fs.cpSync(Bundles.programs, cwd, { recursive: true })
   fs.writeFileSync(path.join(cwd, "greeter.ts"), Program.greeter())
   fs.writeFileSync(
     path.join(cwd, "all.ts"),
@@ -172,12 +173,22 @@ const compile = async (compiler: Tools.Tool): Promise<string> => {
       skipLibCheck: false,
       types: ["node"]
     }
-    const files = ["all.ts", "greeter.ts", "page.ts", "worker.ts"]
+    const files = ["all.ts", "greeter.ts", ...fs.readdirSync(Bundles.programs)]
     const config = `tsconfig.${compiler.version}.${moduleResolution}.json`
     fs.writeFileSync(path.join(cwd, config), JSON.stringify({ compilerOptions, files }))
     await run(process.execPath, [tsc, "-p", config, "--pretty", "false"], { cwd })
   }
   return "NodeNext, bundler"
+}
+
+/** Uses the packages with another Node than the one that runs this check. */
+const runOn = async (runtime: Tools.Tool): Promise<string> => {
+  const cwd = await project()
+  const command = await Tools.commandOf(runtime, "node")
+  fs.writeFileSync(path.join(cwd, "greeter.ts"), Program.greeter())
+  fs.writeFileSync(path.join(cwd, "entries.js"), importing(entries))
+  await Program.greet({ command, args: ["greeter.ts"], env: {} }, cwd)
+  return `the tool answers; ${(await run(command, ["entries.js"], { cwd })).trim()}`
 }
 
 const installWith = async ({ install, name }: PackageManagers.PackageManager): Promise<string> => {
@@ -213,6 +224,7 @@ const parts: ReadonlyArray<Parts.Part> = [
   { name: "roots", run: importRoots },
   { name: "bundles", run: bundles },
   ...Tools.compilers.map((compiler) => ({ name: `typescript ${compiler.version}`, run: () => compile(compiler) })),
+  ...Tools.runtimes.map((runtime) => ({ name: `node ${runtime.version}`, run: () => runOn(runtime) })),
   ...PackageManagers.all.map((manager) => ({ name: manager.name, run: () => installWith(manager) })),
   { name: "template", run: template }
 ]

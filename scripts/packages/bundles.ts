@@ -2,7 +2,7 @@
  * Bundles for web pages and workers, made of the installed packages.
  *
  * A bundle contains no module of Node and none of a platform, whatever conditions the bundler sets, and imports
- * nothing. Then its program runs: the page calls a tool of the worker, and one of a server over a WebSocket.
+ * nothing. Then its program runs: pages call a tool of the worker, and of a server over a WebSocket.
  */
 import { WebSocketServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -24,7 +24,10 @@ import * as Worker from "./programs/worker.ts"
 import * as Tools from "./tools.ts"
 
 /** The programs that are bundled. */
-const programs = path.join(import.meta.dirname, "programs")
+export const programs = path.join(import.meta.dirname, "programs")
+
+/** The programs for pages, and the protocols of the URLs that they call. */
+const pages = { page: "http", pageOverWebSocket: "ws", pageWithServers: "http" }
 
 /** Returns whether a module needs Node or another platform. */
 const isForeign = (id: string): boolean => id.startsWith("node:") || id.includes("/@effect/platform-")
@@ -94,7 +97,7 @@ const listening = (worker: typeof Worker) =>
 /** The server of the worker over WebSockets, which workers do not serve. */
 const overWebSocket = WebSocketServer.layerNode({ port: 0, path: "/mcp" }).pipe(Layer.provide(Worker.host))
 
-/** Bundles the programs in a project with the packages, runs the bundles, and returns a line for each bundler. */
+/** Bundles the programs in a project with the packages, runs the bundles, and returns a line for each. */
 export const check = async (project: string): Promise<ReadonlyArray<string>> => {
   fs.cpSync(programs, project, { recursive: true })
   const bundlers = {
@@ -103,21 +106,22 @@ export const check = async (project: string): Promise<ReadonlyArray<string>> => 
       byRolldown(input, file, ["browser", "import", "default"]),
     esbuild: byEsbuild
   }
+  const expected = [{ type: "text", text: "Hello, Ada!" }]
   const lines: Array<string> = []
   for (const [bundler, bundle] of Object.entries(bundlers)) {
     const fileOf = (name: string) => path.join(project, "bundles", `${bundler.replaceAll(" ", "-")}-${name}.js`)
-    for (const name of ["page", "worker"]) {
+    for (const name of ["worker", ...Object.keys(pages)]) {
       const { imported, modules } = await bundle(path.join(project, `${name}.ts`), fileOf(name))
       deepStrictEqual([...imported, ...modules.filter(isForeign)], [], `${bundler}: ${name}`)
+      lines.push(`${bundler}: ${name} ${sizeOf(fileOf(name))}`)
     }
-    // The compiler does not see bundles; these are those of the programs with the types.
-    const page: typeof Page = await import(pathToFileURL(fileOf("page")).href)
+    // The compiler does not see bundles. These have the types of their programs.
     const worker: typeof Worker = await import(pathToFileURL(fileOf("worker")).href)
-    const expected = [{ type: "text", text: "Hello, Ada!" }]
-    const call = (protocol: string) => (port: number) => page.greet(`${protocol}://127.0.0.1:${port}/mcp`, "Ada")
-    deepStrictEqual(await atPort(listening(worker), call("http")), expected)
-    deepStrictEqual(await atPort(overWebSocket, call("ws")), expected)
-    lines.push(`${bundler}: page ${sizeOf(fileOf("page"))}; worker ${sizeOf(fileOf("worker"))}`)
+    for (const [name, protocol] of Object.entries(pages)) {
+      const page: typeof Page = await import(pathToFileURL(fileOf(name)).href)
+      const call = (port: number) => page.greet(`${protocol}://127.0.0.1:${port}/mcp`, "Ada")
+      deepStrictEqual(await atPort(protocol === "ws" ? overWebSocket : listening(worker), call), expected)
+    }
   }
   return lines
 }

@@ -30,6 +30,9 @@ export const compilers: ReadonlyArray<Tool> = ["5.8.3", "5.9.3", "6.0.3", "7.0.2
   version
 }))
 
+/** The oldest supported version of Node, and the newest. */
+export const runtimes: ReadonlyArray<Tool> = ["22.19.0", "26.10.0"].map((version) => ({ name: "node", version }))
+
 /** The registry. It asks for `node-fetch` by a tag, which not every registry has. */
 export const verdaccio: Tool = { name: "verdaccio", version: "6.10.4", overrides: { "node-fetch": "2.7.0" } }
 
