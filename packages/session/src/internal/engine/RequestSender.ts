@@ -136,7 +136,8 @@ export class RequestSender {
           )
           entry = Lane.entry(
             { message, replyTo: options.replyTo, last: false },
-            { exchange, done: (exit) => this.#afterSend(exchange, message, exit) }
+            // A response that was read already has completed the exchange.
+            { exchange, done: (exit) => this.#runtime.whenReading(() => this.#afterSend(exchange, message, exit)) }
           )
           outbox.offer(entry)
         }

@@ -232,6 +232,8 @@ export class SessionRuntime<S extends State> {
   /** The receiver of inbound frames, and the fiber of the read loop: `undefined` until `read`. */
   #inbound: InboundHandler | undefined
   #reader: Fiber.Fiber<void> | undefined
+  /** The actions that wait until the session reads; `undefined` from then on. */
+  #waitsForReader: Array<() => void> | undefined = []
   #malformedReplies: RateLimit | undefined
   #unmatchedWarnings: RateLimit | undefined
   /** The changes of state to emit later. `undefined` except within `deferEvents`, which is one step. */
@@ -377,7 +379,10 @@ export class SessionRuntime<S extends State> {
       abandon: (origin) => inbound.abandon(origin),
       report: (event) => this.emit(event)
     }
-    const reading = Effect.suspend(() => this.connection.run((frame) => inbound.deliver(frame), hooks))
+    const reading = Effect.suspend(() => {
+      this.#begin()
+      return this.connection.run((frame) => inbound.deliver(frame), hooks)
+    })
     // Yields first, so that the program receives the session before the first frame is delivered.
     this.#reader = this.fork(
       Effect.matchCause(Effect.andThen(Effect.yieldNow, reading), {
@@ -393,6 +398,23 @@ export class SessionRuntime<S extends State> {
         }
       })
     )
+  }
+
+  /**
+   * Runs an action as soon as the session reads. Its reader begins after a turn of the scheduler, and on some platforms
+   * the first response is quicker.
+   */
+  whenReading(action: () => void): void {
+    if (this.#waitsForReader === undefined) action()
+    else this.#waitsForReader.push(action)
+  }
+
+  #begin(): void {
+    const waiting = this.#waitsForReader ?? []
+    this.#waitsForReader = undefined
+    if (waiting.length === 0) return
+    // In this turn, the reader first delivers what has arrived before.
+    this.fork(Effect.andThen(Effect.yieldNow, Effect.sync(() => waiting.forEach((action) => action()))))
   }
 
   /** Waits until the session has closed, and returns the reason. */
@@ -470,6 +492,7 @@ export type SharedMember =
   | "outbox"
   | "state"
   | "timer"
+  | "whenReading"
 
 /** The members of a runtime that both sides use. */
 export type AnySessionRuntime = Pick<SessionRuntime<State>, SharedMember>
