@@ -1,0 +1,285 @@
+/**
+ * Tries each part of the library on each runtime, and writes the table of `docs/runtimes.md`.
+ *
+ * `pnpm runtimes` installs Bun, Deno and workerd by npm into a temporary folder, and takes the Chromium of the machine.
+ * Servers run on a runtime and are called by Node, and clients run on a runtime and call Node. The page is served from
+ * another origin than its servers. A runtime that cannot be had is named, and its column stays as it was. Without
+ * `--update`, a difference from the table fails.
+ */
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import * as fs from "node:fs"
+import * as http from "node:http"
+import * as os from "node:os"
+import * as path from "node:path"
+import { parseArgs } from "node:util"
+import { build } from "rolldown"
+import { orExit } from "./commandLine.ts"
+import { read, root } from "./workspace.ts"
+
+const { values: { update } } = orExit(() => parseArgs({ options: { update: { type: "boolean" } } }))
+
+/** The versions of the runtimes that npm has. */
+const versions = { bun: "1.4.5", deno: "2.9.6", miniflare: "4.20260730.0" }
+
+const everywhere = ["HTTP client `layerFetch`", "WebSocket client `layerGlobal`", "`McpClients` with a URL"]
+
+/** The parts in the order of the table, and whether a part is one of Node, Bun and Deno only. */
+const parts: ReadonlyArray<readonly [name: string, isOnNode: boolean]> = [
+  ["stdio server", true],
+  ["HTTP server `layerNode`", true],
+  ["HTTP+SSE server `layerNode`", true],
+  ["WebSocket server `layerNode`", true],
+  ["Unix socket server", true],
+  ["`toWebHandler`", false],
+  ["stdio client", true],
+  ["HTTP client `layerNode`", true],
+  ["HTTP+SSE client `layerNode`", true],
+  ["WebSocket client `layerNode`", true],
+  ["Unix socket client", true],
+  ["`McpClients` with a command", true],
+  ...everywhere.map((name) => [name, false] as const)
+]
+
+const program = path.join(import.meta.dirname, "runtimes", "node.ts")
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "runtimes-"))
+const running = new Set<ReturnType<typeof spawn>>()
+
+/** Starts a server, and returns its address when it listens. */
+const serve = async (command: ReadonlyArray<string>, ...args: ReadonlyArray<string>): Promise<string> => {
+  const [file = "", ...first] = command
+  const child = spawn(file, [...first, program, "serve", ...args], { stdio: ["ignore", "pipe", "pipe"] })
+  running.add(child)
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  }
+  for (let wait = 0; wait < 300; wait++) {
+    const address = /listening at (\S+)/.exec(output)?.[1]
+    if (address !== undefined) return address
+    if (child.exitCode !== null) break
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(output.slice(0, 500))
+}
+
+/** Runs a client. Returns `yes`, or the beginning of its error. */
+const call = async (command: ReadonlyArray<string>, ...args: ReadonlyArray<string>): Promise<string> => {
+  const [file = "", ...first] = command
+  const child = spawn(file, [...first, program, "call", ...args], { stdio: ["ignore", "pipe", "pipe"] })
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  }
+  const timer = setTimeout(() => child.kill("SIGKILL"), 40_000)
+  const [status] = await once(child, "exit")
+  clearTimeout(timer)
+  return status === 0 ? "yes" : `no: ${output.trim().split("\n")[0]?.slice(0, 200)}`
+}
+
+type Column = Readonly<Record<string, string>>
+
+const node = [process.execPath]
+const unix = path.join(folder, "node.sock")
+const ports = { http: await serve(node, "http"), ws: await serve(node, "ws"), sse: await serve(node, "sse") }
+await serve(node, "unix", unix)
+const addresses = [
+  `http://127.0.0.1:${ports.http}/mcp`,
+  `ws://127.0.0.1:${ports.ws}/mcp`,
+  `http://127.0.0.1:${ports.sse}/sse`,
+  unix
+]
+
+/** Tries all parts on a runtime that runs the programs of Node. */
+const onNode = async (command: ReadonlyArray<string>): Promise<Column> => {
+  const column: Record<string, string> = {}
+  const attempt = async (name: string, work: () => Promise<string>) => {
+    column[name] = await work().catch((error: unknown) => `no: ${String(error).slice(0, 200)}`)
+  }
+  const own = path.join(folder, `${running.size}.sock`)
+  await attempt(
+    "HTTP server `layerNode`",
+    async () => call(node, "HTTP client `layerNode`", `http://127.0.0.1:${await serve(command, "http")}/mcp`)
+  )
+  await attempt(
+    "HTTP+SSE server `layerNode`",
+    async () => call(node, "HTTP+SSE client `layerNode`", "", "", `http://127.0.0.1:${await serve(command, "sse")}/sse`)
+  )
+  await attempt(
+    "WebSocket server `layerNode`",
+    async () => call(node, "WebSocket client `layerNode`", "", `ws://127.0.0.1:${await serve(command, "ws")}/mcp`)
+  )
+  await attempt("Unix socket server", async () => {
+    await serve(command, "unix", own)
+    return call(node, "Unix socket client", "", "", "", own)
+  })
+  for (const [name] of parts.filter(([name]) => !name.includes("server"))) {
+    await attempt(name, () => call(command, name, ...addresses))
+  }
+  // The client of a runtime starts the server of the same runtime.
+  column["stdio server"] = column["stdio client"] ?? ""
+  return column
+}
+
+/**
+ * Bundles a program for a page or a worker, without anything of Node. A worker is one file, because its host finds
+ * imports by reading the file.
+ */
+const bundle = async (name: string): Promise<string> => {
+  const dir = path.join(folder, name)
+  const { output } = await build({
+    input: path.join(import.meta.dirname, "runtimes", `${name}.ts`),
+    platform: "browser",
+    resolve: { conditionNames: ["browser", "import", "default"] },
+    output: { dir, format: "esm", minify: true, entryFileNames: "[name].js", codeSplitting: name === "page" }
+  })
+  const imported = output.flatMap((chunk) => chunk.type === "chunk" ? [...chunk.imports, ...chunk.dynamicImports] : [])
+    .filter((id) => !output.some(({ fileName }) => fileName === id))
+  if (imported.length > 0) throw new Error(`the bundle of ${name}.ts imports ${imported.join(", ")}`)
+  return dir
+}
+
+/** Tries the parts of every platform in a worker, without compatibility with Node. */
+const inWorker = async (modules: string): Promise<Column> => {
+  const dir = await bundle("worker")
+  const { Miniflare } = await import(path.join(modules, "miniflare", "dist", "src", "index.js"))
+  const worker = new Miniflare({
+    modules: true,
+    modulesRoot: dir,
+    scriptPath: path.join(dir, "worker.js"),
+    modulesRules: [{ type: "ESModule", include: ["**/*.js"] }],
+    compatibilityDate: "2026-07-01",
+    host: "127.0.0.1",
+    port: 0
+  })
+  try {
+    const url: URL = await worker.ready
+    const column: Record<string, string> = {}
+    column["`toWebHandler`"] = await call(node, "HTTP client `layerNode`", new URL("/mcp", url).href)
+    for (const client of everywhere) {
+      const parameters = new URLSearchParams({ client, http: addresses[0] ?? "", ws: addresses[1] ?? "" })
+      const response = await fetch(new URL(`/call?${parameters}`, url))
+      const text = await response.text()
+      column[client] = text === "yes" ? text : `no: ${text.slice(0, 200)}`
+    }
+    return column
+  } finally {
+    await worker.dispose()
+  }
+}
+
+const types: Readonly<Record<string, string>> = { ".js": "text/javascript", ".html": "text/html" }
+
+/** Tries the clients of every platform in a page of another origin than the servers. */
+const inPage = async (chromium: string): Promise<Column> => {
+  const dir = await bundle("page")
+  fs.writeFileSync(path.join(dir, "page.html"), "<!doctype html><script type=module src=/page.js></script>")
+  const column: Record<string, string> = {}
+  let finish = (): void => {}
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const server = http.createServer((request, response) => {
+    if (request.method === "POST") {
+      let body = ""
+      request.on("data", (chunk: Buffer) => {
+        body += chunk.toString()
+      }).on("end", () => {
+        const { name, result }: { readonly name: string; readonly result: string } = JSON.parse(body)
+        if (name === "") finish()
+        else column[name] = result === "yes" ? result : `no: ${result.slice(0, 200)}`
+        response.end()
+      })
+      return
+    }
+    const file = path.join(dir, new URL(request.url ?? "/", "http://localhost").pathname)
+    const isFile = fs.existsSync(file) && fs.statSync(file).isFile()
+    response.writeHead(isFile ? 200 : 404, { "content-type": types[path.extname(file)] ?? "text/plain" })
+      .end(isFile ? fs.readFileSync(file) : "")
+  }).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const parameters = new URLSearchParams({ http: addresses[0] ?? "", ws: addresses[1] ?? "" })
+  const page = spawn(chromium, [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    `--user-data-dir=${path.join(folder, "profile")}`,
+    `http://127.0.0.1:${port}/page.html?${parameters}`
+  ], { stdio: "ignore" })
+  running.add(page)
+  await Promise.race([finished, new Promise((late) => setTimeout(late, 60_000))])
+  page.kill("SIGKILL")
+  server.close()
+  server.closeAllConnections()
+  return column
+}
+
+const found = (command: string): boolean => spawnSync(command, ["--version"], { stdio: "ignore" }).status === 0
+
+/** The columns of the table, and how each is made. One that cannot be made is `undefined`. */
+const columns: ReadonlyArray<readonly [name: string, make: () => Promise<Column | undefined>]> = (() => {
+  const manifest = { private: true, dependencies: versions }
+  fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest))
+  const installed =
+    spawnSync("npm", ["install", "--no-audit", "--no-fund", "--silent"], { cwd: folder, stdio: "inherit" }).status === 0
+  const modules = path.join(folder, "node_modules")
+  const binary = (name: string) => path.join(modules, ".bin", name)
+  const chromium = ["chromium", "chromium-browser", "google-chrome"].find(found)
+  return [
+    ["Node", () => onNode(node)],
+    ["Bun", async () => installed ? onNode([binary("bun")]) : undefined],
+    ["Deno", async () => installed ? onNode([binary("deno"), "run", "-A"]) : undefined],
+    ["workerd", async () => installed ? inWorker(modules) : undefined],
+    ["page in Chromium", async () => chromium === undefined ? undefined : inPage(chromium)]
+  ]
+})()
+
+const page = "docs/runtimes.md"
+const begin = "<!-- generated: runtimes -->"
+const end = "<!-- /generated -->"
+
+try {
+  const made: Array<readonly [name: string, column: Column | undefined]> = []
+  for (const [name, make] of columns) {
+    const column = await make()
+    made.push([name, column])
+    if (column === undefined) console.log(`${name} cannot be had here; its column is left out`)
+    for (const [part, result] of Object.entries(column ?? {})) {
+      if (result !== "yes") console.log(`${name}: ${part}: ${result}`)
+    }
+  }
+  const cell = (column: Column | undefined, part: string, isOnNode: boolean, name: string): string => {
+    const isPossible = !isOnNode || ["Node", "Bun", "Deno"].includes(name)
+    if (!isPossible || (name.startsWith("page") && part === "`toWebHandler`")) return "–"
+    return column?.[part]?.startsWith("yes") === true ? "yes" : "**no**"
+  }
+  const table = [
+    ["", ...made.map(([name]) => name)],
+    ["---", ...made.map(() => "---")],
+    ...parts.map(([part, isOnNode]) => [
+      part,
+      ...made.map(([name, column]) => column === undefined ? "?" : cell(column, part, isOnNode, name))
+    ])
+  ].map((row) => `| ${row.join(" | ")} |`).join("\n")
+  const text = read(page)
+  const before = text.slice(text.indexOf(begin) + begin.length, text.indexOf(end))
+  console.log(table)
+  const normal = (markdown: string) => markdown.replaceAll(/[ -]+/g, " ").trim()
+  if (update === true) {
+    fs.writeFileSync(path.join(root, page), text.replace(before, `\n\n${table}\n\n`))
+    spawnSync(path.join(root, "node_modules", ".bin", "dprint"), ["fmt", page], { cwd: root, stdio: "inherit" })
+  } else if (normal(before) !== normal(table)) {
+    console.log(`${page} has another table; run pnpm runtimes --update`)
+    process.exitCode = 1
+  }
+} finally {
+  for (const child of running) child.kill("SIGKILL")
+  fs.rmSync(folder, { recursive: true, force: true })
+}
+process.exit()
