@@ -268,11 +268,13 @@ try {
     ])
   ].map((row) => `| ${row.join(" | ")} |`).join("\n")
   const text = read(page)
-  const before = text.slice(text.indexOf(begin) + begin.length, text.indexOf(end))
+  const from = text.indexOf(begin) + begin.length
+  const to = text.indexOf(end)
+  const before = text.slice(from, to)
   console.log(table)
   const normal = (markdown: string) => markdown.replaceAll(/[ -]+/g, " ").trim()
   if (update === true) {
-    fs.writeFileSync(path.join(root, page), text.replace(before, `\n\n${table}\n\n`))
+    fs.writeFileSync(path.join(root, page), `${text.slice(0, from)}\n\n${table}\n\n${text.slice(to)}`)
     spawnSync(path.join(root, "node_modules", ".bin", "dprint"), ["fmt", page], { cwd: root, stdio: "inherit" })
   } else if (normal(before) !== normal(table)) {
     console.log(`${page} has another table; run pnpm runtimes --update`)

@@ -42,6 +42,7 @@ export const navigation: ReadonlyArray<Group> = [
     pages: [
       { file: "docs/mount.md" },
       { file: "docs/proxies.md" },
+      { file: "docs/runtimes.md" },
       { file: "docs/secure.md" },
       { file: "docs/protect-a-server.md" },
       { file: "docs/call-other-apis.md" }
