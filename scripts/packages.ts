@@ -69,7 +69,7 @@ const compareForms = `
   }
 `
 
-const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
+/** Creates a folder below the one of this run, which exists once the command line is valid. */
 const folder = (name: string): string => {
   const created = path.join(temporary, name)
   fs.mkdirSync(created, { recursive: true })
@@ -236,6 +236,7 @@ const chosen = orExit(() => {
   throw new UsageError(`--only takes the beginning of one of ${parts.map(({ name }) => name).join(", ")}`)
 })
 
+const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
 try {
   const results = await Parts.runAll(chosen)
   console.log(Parts.table(results))
