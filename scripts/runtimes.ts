@@ -282,6 +282,7 @@ try {
   }
 } finally {
   for (const child of running) child.kill("SIGKILL")
-  fs.rmSync(folder, { recursive: true, force: true })
+  // Chromium ends its processes one after the other, and they write meanwhile.
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 })
 }
 process.exit()

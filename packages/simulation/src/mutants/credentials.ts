@@ -35,20 +35,20 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "opens windows without an act of a person",
     at: "SignIns.#begun",
-    original: "if (isPermitted) this.#windows -= 1",
+    original: "this.#permission = \"Question\"",
     broken: ""
   },
   {
     name: "opens another window although the person declines it",
     at: "SignIns.#begun",
-    original: "if (!(yield* ForeignCall.detachable(asking))) return yield* this.#needsLogin(reason)",
+    original: "if (!(yield* ForeignCall.detachable(asking))) return yield* this.#refused(reason)",
     broken: "yield* ForeignCall.detachable(asking)"
   },
   {
     name: "permits another window after one that was closed",
     at: "SignIns.#settled",
-    original: "if (isPermitted && Exit.isFailure(exit) && pending.url === undefined) this.#windows = 1",
-    broken: "if (isPermitted && Exit.isFailure(exit)) this.#windows = 1"
+    original: "if (isPermitted && Exit.isFailure(exit) && pending.url === undefined) this.#permission = \"Window\"",
+    broken: "if (isPermitted && Exit.isFailure(exit)) this.#permission = \"Window\""
   },
   {
     name: "sends tokens to any origin",
