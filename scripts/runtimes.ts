@@ -1,13 +1,13 @@
 /**
  * Tries each part of the library on each runtime, and writes the table of `docs/runtimes.md`.
  *
- * `pnpm runtimes` installs Bun, Deno and workerd by npm into a temporary folder, and takes the Chromium of the machine.
+ * `pnpm runtimes` takes Bun, Deno and workerd from npm, as `pnpm packages` does, and the Chromium of the machine.
  * Servers run on a runtime and are called by Node, and clients run on a runtime and call Node. The page is served from
- * another origin than its servers. A runtime that cannot be had is named, and its column stays as it was. Without
- * `--update`, a difference from the table fails.
+ * another origin than its servers. A runtime that cannot be had fails the run, and so does a difference from the table
+ * without `--update`.
  */
 import { spawn, spawnSync } from "node:child_process"
-import { once } from "node:events"
+import { EventEmitter, once } from "node:events"
 import * as fs from "node:fs"
 import * as http from "node:http"
 import * as os from "node:os"
@@ -15,14 +15,12 @@ import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { build } from "rolldown"
 import { orExit } from "./commandLine.ts"
+import { run } from "./packages/command.ts"
+import * as Tools from "./packages/tools.ts"
+import { everywhere } from "./runtimes/calls.ts"
 import { read, root } from "./workspace.ts"
 
 const { values: { update } } = orExit(() => parseArgs({ options: { update: { type: "boolean" } } }))
-
-/** The versions of the runtimes that npm has. */
-const versions = { bun: "1.4.5", deno: "2.9.6", miniflare: "4.20260730.0" }
-
-const everywhere = ["HTTP client `layerFetch`", "WebSocket client `layerGlobal`", "`McpClients` with a URL"]
 
 /** The parts in the order of the table, and whether a part is one of Node, Bun and Deno only. */
 const parts: ReadonlyArray<readonly [name: string, isOnNode: boolean]> = [
@@ -38,12 +36,20 @@ const parts: ReadonlyArray<readonly [name: string, isOnNode: boolean]> = [
   ["WebSocket client `layerNode`", true],
   ["Unix socket client", true],
   ["`McpClients` with a command", true],
-  ...everywhere.map((name) => [name, false] as const)
+  ...Object.keys(everywhere).map((name) => [name, false] as const)
 ]
+
+/** Returns the result of a part that has failed. */
+const failed = (error: unknown): string => `no: ${String(error).replaceAll(/\s+/g, " ").slice(-300)}`
 
 const program = path.join(import.meta.dirname, "runtimes", "node.ts")
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "runtimes-"))
 const running = new Set<ReturnType<typeof spawn>>()
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL")
+  // Chromium ends its processes one after the other, and they write meanwhile.
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 })
+})
 
 /** Starts a server, and returns its address when it listens. */
 const serve = async (command: ReadonlyArray<string>, ...args: ReadonlyArray<string>): Promise<string> => {
@@ -65,21 +71,9 @@ const serve = async (command: ReadonlyArray<string>, ...args: ReadonlyArray<stri
   throw new Error(output.slice(0, 500))
 }
 
-/** Runs a client. Returns `yes`, or the beginning of its error. */
-const call = async (command: ReadonlyArray<string>, ...args: ReadonlyArray<string>): Promise<string> => {
-  const [file = "", ...first] = command
-  const child = spawn(file, [...first, program, "call", ...args], { stdio: ["ignore", "pipe", "pipe"] })
-  let output = ""
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-  }
-  const timer = setTimeout(() => child.kill("SIGKILL"), 40_000)
-  const [status] = await once(child, "exit")
-  clearTimeout(timer)
-  return status === 0 ? "yes" : `no: ${output.trim().split("\n")[0]?.slice(0, 200)}`
-}
+/** Runs a client. Returns `yes`, or the end of its error. */
+const call = ([file = "", ...first]: ReadonlyArray<string>, ...args: ReadonlyArray<string>): Promise<string> =>
+  run(file, [...first, program, "call", ...args], { cwd: folder }).then(() => "yes", failed)
 
 type Column = Readonly<Record<string, string>>
 
@@ -98,7 +92,7 @@ const addresses = [
 const onNode = async (command: ReadonlyArray<string>): Promise<Column> => {
   const column: Record<string, string> = {}
   const attempt = async (name: string, work: () => Promise<string>) => {
-    column[name] = await work().catch((error: unknown) => `no: ${String(error).slice(0, 200)}`)
+    column[name] = await work().catch(failed)
   }
   const own = path.join(folder, `${running.size}.sock`)
   await attempt(
@@ -144,9 +138,9 @@ const bundle = async (name: string): Promise<string> => {
 }
 
 /** Tries the parts of every platform in a worker, without compatibility with Node. */
-const inWorker = async (modules: string): Promise<Column> => {
+const inWorker = async (): Promise<Column> => {
   const dir = await bundle("worker")
-  const { Miniflare } = await import(path.join(modules, "miniflare", "dist", "src", "index.js"))
+  const { Miniflare } = await import(path.join(await Tools.install(Tools.miniflare), "dist", "src", "index.js"))
   const worker = new Miniflare({
     modules: true,
     modulesRoot: dir,
@@ -160,11 +154,10 @@ const inWorker = async (modules: string): Promise<Column> => {
     const url: URL = await worker.ready
     const column: Record<string, string> = {}
     column["`toWebHandler`"] = await call(node, "HTTP client `layerNode`", new URL("/mcp", url).href)
-    for (const client of everywhere) {
+    for (const client of Object.keys(everywhere)) {
       const parameters = new URLSearchParams({ client, http: addresses[0] ?? "", ws: addresses[1] ?? "" })
       const response = await fetch(new URL(`/call?${parameters}`, url))
-      const text = await response.text()
-      column[client] = text === "yes" ? text : `no: ${text.slice(0, 200)}`
+      column[client] = await response.text()
     }
     return column
   } finally {
@@ -178,21 +171,15 @@ const types: Readonly<Record<string, string>> = { ".js": "text/javascript", ".ht
 const inPage = async (chromium: string): Promise<Column> => {
   const dir = await bundle("page")
   fs.writeFileSync(path.join(dir, "page.html"), "<!doctype html><script type=module src=/page.js></script>")
-  const column: Record<string, string> = {}
-  let finish = (): void => {}
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve
-  })
+  const arrived = new EventEmitter()
   const server = http.createServer((request, response) => {
     if (request.method === "POST") {
       let body = ""
       request.on("data", (chunk: Buffer) => {
         body += chunk.toString()
       }).on("end", () => {
-        const { name, result }: { readonly name: string; readonly result: string } = JSON.parse(body)
-        if (name === "") finish()
-        else column[name] = result === "yes" ? result : `no: ${result.slice(0, 200)}`
         response.end()
+        arrived.emit("results", JSON.parse(body))
       })
       return
     }
@@ -213,76 +200,60 @@ const inPage = async (chromium: string): Promise<Column> => {
     `http://127.0.0.1:${port}/page.html?${parameters}`
   ], { stdio: "ignore" })
   running.add(page)
-  await Promise.race([finished, new Promise((late) => setTimeout(late, 60_000))])
+  const [column]: ReadonlyArray<Column> = await once(arrived, "results", { signal: AbortSignal.timeout(60_000) })
   page.kill("SIGKILL")
   server.close()
   server.closeAllConnections()
-  return column
+  return column ?? {}
 }
 
-const found = (command: string): boolean => spawnSync(command, ["--version"], { stdio: "ignore" }).status === 0
+/** Returns the command of the Chromium of this machine. */
+const chromium = (): string => {
+  const names = ["chromium", "chromium-browser", "google-chrome"]
+  const found = names.find((name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0)
+  if (found === undefined) throw new Error(`this machine has no Chromium (${names.join(", ")}); install it`)
+  return found
+}
 
-/** The columns of the table, and how each is made. One that cannot be made is `undefined`. */
-const columns: ReadonlyArray<readonly [name: string, make: () => Promise<Column | undefined>]> = (() => {
-  const manifest = { private: true, dependencies: versions }
-  fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest))
-  const installed =
-    spawnSync("npm", ["install", "--no-audit", "--no-fund", "--silent"], { cwd: folder, stdio: "inherit" }).status === 0
-  const modules = path.join(folder, "node_modules")
-  const binary = (name: string) => path.join(modules, ".bin", name)
-  const chromium = ["chromium", "chromium-browser", "google-chrome"].find(found)
-  return [
-    ["Node", () => onNode(node)],
-    ["Bun", async () => installed ? onNode([binary("bun")]) : undefined],
-    ["Deno", async () => installed ? onNode([binary("deno"), "run", "-A"]) : undefined],
-    ["workerd", async () => installed ? inWorker(modules) : undefined],
-    ["page in Chromium", async () => chromium === undefined ? undefined : inPage(chromium)]
-  ]
-})()
+/** The columns of the table, and how each is made. */
+const columns: ReadonlyArray<readonly [name: string, make: () => Promise<Column>]> = [
+  ["Node", () => onNode(node)],
+  ["Bun", async () => onNode([await Tools.commandOf(Tools.bun, "bun")])],
+  ["Deno", async () => onNode([await Tools.commandOf(Tools.deno, "deno"), "run", "-A"])],
+  ["workerd", () => inWorker()],
+  ["page in Chromium", () => inPage(chromium())]
+]
 
 const page = "docs/runtimes.md"
 const begin = "<!-- generated: runtimes -->"
 const end = "<!-- /generated -->"
 
-try {
-  const made: Array<readonly [name: string, column: Column | undefined]> = []
-  for (const [name, make] of columns) {
-    const column = await make()
-    made.push([name, column])
-    if (column === undefined) console.log(`${name} cannot be had here; its column is left out`)
-    for (const [part, result] of Object.entries(column ?? {})) {
-      if (result !== "yes") console.log(`${name}: ${part}: ${result}`)
-    }
-  }
-  const cell = (column: Column | undefined, part: string, isOnNode: boolean, name: string): string => {
-    const isPossible = !isOnNode || ["Node", "Bun", "Deno"].includes(name)
-    if (!isPossible || (name.startsWith("page") && part === "`toWebHandler`")) return "–"
-    return column?.[part]?.startsWith("yes") === true ? "yes" : "**no**"
-  }
-  const table = [
-    ["", ...made.map(([name]) => name)],
-    ["---", ...made.map(() => "---")],
-    ...parts.map(([part, isOnNode]) => [
-      part,
-      ...made.map(([name, column]) => column === undefined ? "?" : cell(column, part, isOnNode, name))
-    ])
-  ].map((row) => `| ${row.join(" | ")} |`).join("\n")
-  const text = read(page)
-  const from = text.indexOf(begin) + begin.length
-  const to = text.indexOf(end)
-  const before = text.slice(from, to)
-  console.log(table)
-  const normal = (markdown: string) => markdown.replaceAll(/[ -]+/g, " ").trim()
-  if (update === true) {
-    fs.writeFileSync(path.join(root, page), `${text.slice(0, from)}\n\n${table}\n\n${text.slice(to)}`)
-    spawnSync(path.join(root, "node_modules", ".bin", "dprint"), ["fmt", page], { cwd: root, stdio: "inherit" })
-  } else if (normal(before) !== normal(table)) {
-    console.log(`${page} has another table; run pnpm runtimes --update`)
-    process.exitCode = 1
-  }
-} finally {
-  for (const child of running) child.kill("SIGKILL")
-  // Chromium ends its processes one after the other, and they write meanwhile.
-  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 })
+const made: Array<readonly [name: string, column: Column]> = []
+for (const [name, make] of columns) {
+  const column = await make()
+  made.push([name, column])
+  for (const [part, result] of Object.entries(column)) if (result !== "yes") console.log(`${name}: ${part}: ${result}`)
+}
+const cell = (column: Column, part: string, isOnNode: boolean, name: string): string => {
+  const isPossible = !isOnNode || ["Node", "Bun", "Deno"].includes(name)
+  if (!isPossible || (name.startsWith("page") && part === "`toWebHandler`")) return "–"
+  return column[part] === "yes" ? "yes" : "**no**"
+}
+const table = [
+  ["", ...made.map(([name]) => name)],
+  ["---", ...made.map(() => "---")],
+  ...parts.map(([part, isOnNode]) => [part, ...made.map(([name, column]) => cell(column, part, isOnNode, name))])
+].map((row) => `| ${row.join(" | ")} |`).join("\n")
+console.log(table)
+const text = read(page)
+const from = text.indexOf(begin) + begin.length
+const to = text.indexOf(end)
+const normal = (markdown: string) => markdown.replaceAll(/[ -]+/g, " ").trim()
+if (update === true) {
+  fs.writeFileSync(path.join(root, page), `${text.slice(0, from)}\n\n${table}\n\n${text.slice(to)}`)
+  spawnSync(path.join(root, "node_modules", ".bin", "dprint"), ["fmt", page], { cwd: root, stdio: "inherit" })
+} else if (normal(text.slice(from, to)) !== normal(table)) {
+  console.log(`${page} has another table; run pnpm runtimes --update`)
+  process.exitCode = 1
 }
 process.exit()

@@ -102,9 +102,10 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
 ) {}
 
 /**
- * Returns the server as a function on web standards, for backends that are not written with Effect. `dispose` ends all
- * sessions and waits until they have ended. The Layer provides the host, the `Authentication`, and an `EventStore` if
- * streams shall be resumable.
+ * Returns the server as a function on web standards, for workers and for backends that are not written with Effect.
+ * The Layer provides the host, the `Authentication`, and an `EventStore` if streams shall be resumable. It is built
+ * with the first request, because a worker permits no timers and no random values while it is loaded. If that fails,
+ * each request rejects. `dispose` ends all sessions and waits until they have ended.
  *
  * @example
  * ```ts
@@ -134,12 +135,19 @@ class Handler extends Context.Service<Handler, Effect.Success<ReturnType<typeof 
 export const toWebHandler = <E>(
   host: Layer.Layer<Authentication | SessionHost.SessionHost, E>,
   options?: Options
-): { readonly handler: (request: Request) => Promise<globalThis.Response>; readonly dispose: () => Promise<void> } =>
-  HttpEffect.toWebHandlerLayerWith(Layer.provide(Layer.effect(Handler, makeHandler(options)), host), {
-    toHandler: (context) =>
-      // Interruptible, so that an aborted `Request` counts as a lost connection.
-      Effect.succeed(Effect.interruptible(Effect.flatMap(HttpServerRequest, Context.get(context, Handler))))
-  })
+): { readonly handler: (request: Request) => Promise<globalThis.Response>; readonly dispose: () => Promise<void> } => {
+  const make = () =>
+    HttpEffect.toWebHandlerLayerWith(Layer.provide(Layer.effect(Handler, makeHandler(options)), host), {
+      toHandler: (context) =>
+        // Interruptible, so that an aborted `Request` counts as a lost connection.
+        Effect.succeed(Effect.interruptible(Effect.flatMap(HttpServerRequest, Context.get(context, Handler))))
+    })
+  let made: ReturnType<typeof make> | undefined
+  return {
+    handler: (request) => (made ??= make()).handler(request),
+    dispose: () => (made ??= make()).dispose()
+  }
+}
 
 /**
  * Mounts the server in an HTTP backend, on its path, beside the other routes and middleware of the backend.

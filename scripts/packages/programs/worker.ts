@@ -8,16 +8,17 @@ import * as Schema from "effect/Schema"
 
 const greet = Tool.make("greet", { parameters: Schema.Struct({ name: Schema.NonEmptyString }), success: Schema.String })
 
-const Greetings = McpGroup.make("greetings", greet).toLayer((handlers) =>
+/** The handlers of the server. */
+export const greetings = McpGroup.make("greetings", greet).toLayer((handlers) =>
   handlers.tool("greet", ({ name }) => Effect.succeed(`Hello, ${name}!`))
 )
 
+/** The name of the server. */
+export const info = { name: "worker", version: "1.0.0" }
+
 /** The server, which any transport can serve. */
-export const host = Layer.merge(
-  McpServer.layerHost(Greetings, { info: { name: "worker", version: "1.0.0" } }),
-  Authentication.anonymous
-)
+export const host = Layer.merge(McpServer.layerHost(greetings, { info }), Authentication.anonymous)
 
-const { handler } = StreamableHttpServer.toWebHandler(host)
+const { dispose, handler } = StreamableHttpServer.toWebHandler(host)
 
-export default { fetch: handler }
+export default { fetch: handler, dispose }

@@ -250,3 +250,25 @@ describe("the server as a function on web standards", () => {
       assert.deepStrictEqual(logs, [])
     }))
 })
+
+it.live("the server is built with the first request, and ended also if there was none", () =>
+  Effect.promise(async () => {
+    const steps: Array<string> = []
+    const observed = (name: string) =>
+      Layer.effectDiscard(
+        Effect.acquireRelease(Effect.sync(() => steps.push(`${name} built`)), () =>
+          Effect.sync(() => steps.push(`${name} ended`)))
+      )
+    const made = (name: string) =>
+      StreamableHttpServer.toWebHandler(Layer.mergeAll(hostOf(handlers, {}), Authentication.anonymous, observed(name)))
+    const used = made("used")
+    assert.deepStrictEqual(steps, [])
+    assert.strictEqual((await used.handler(new Request("https://example.com/mcp", { method: "PUT" }))).status, 405)
+    await used.dispose()
+    assert.deepStrictEqual(steps, ["used built", "used ended"])
+    await made("unused").dispose()
+    assert.strictEqual(
+      steps.filter((step) => step === "unused built").length,
+      steps.filter((step) => step === "unused ended").length
+    )
+  }))
