@@ -44,12 +44,6 @@ export interface Options extends HttpServerOptions.StreamableOptions {
   readonly eventStoreTimeout?: Duration.Input | undefined
 }
 
-const rules: NumericOption.Rules<Options> = {
-  ...StreamableParts.rules,
-  retryInterval: NumericOption.duration,
-  eventStoreTimeout: NumericOption.duration
-}
-
 /**
  * Returns the server as a handler of requests, independent of their path. An `EventStore` in the context makes streams
  * resumable. The `Authentication` decides which requests are accepted. A stream ends with its session.
@@ -84,7 +78,7 @@ export const makeHandler = Effect.fnUntraced(function*(
   never,
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
-  NumericOption.check(options, rules)
+  NumericOption.check(options, StreamableParts.sessionRules)
   const { exchanges, guard, responses, settings } = yield* StreamableParts.make(options)
   const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))
   const storeMillis = Duration.toMillis(options.eventStoreTimeout ?? "5 seconds")

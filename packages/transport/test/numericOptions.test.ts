@@ -170,3 +170,17 @@ describe.each(constructors)("%s", (_, make, options) => {
       })
   )
 })
+
+it("a server with its own listener rejects a number where it is written, before the Layer is built", () => {
+  const port = 0
+  for (
+    const make of [
+      () => StreamableHttpServer.layerNode({ port, retryInterval: Number.NaN }),
+      () => StreamableHttpServer.layerNode({ port, maxMessageBytes: -1 }),
+      () => HttpSseServer.layerNode({ port, maxMessageBytes: -1 }),
+      () => WebSocketServer.layerNode({ port, maxMessageBytes: -1 })
+    ]
+  ) {
+    assert.throws(make, /InvalidOptionError|retryInterval|maxMessageBytes/)
+  }
+})

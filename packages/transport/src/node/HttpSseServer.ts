@@ -1,6 +1,6 @@
 /** `HttpSseServer` on Node, with a listener of its own. */
 import { NumericOption } from "@effect-mcp/session/internal"
-import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import type { HttpServer } from "effect/http/HttpServer"
 import type { ServeError } from "effect/http/HttpServerError"
 import * as Layer from "effect/Layer"
@@ -48,10 +48,6 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {}
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check<HttpServerOptions.ListenOptions>(options, HttpServerSettings.listenRules)
-  const routes = layer(options)
-  return NodeListener.listening(
-    options,
-    (closeConnections) => NodeListener.serving(routes, closeConnections, SessionHost.layerDrain)
-  ).pipe(Layer.provide(layerRedactedSessionParameter))
+  NumericOption.check(options, { ...HttpServerSettings.rules, ...HttpServerSettings.listenRules })
+  return NodeListener.hosting(options, layer(options)).pipe(Layer.provide(layerRedactedSessionParameter))
 }

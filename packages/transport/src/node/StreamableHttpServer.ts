@@ -1,6 +1,6 @@
 /** `StreamableHttpServer` on Node, with a listener of its own. */
 import { NumericOption } from "@effect-mcp/session/internal"
-import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import type { HttpServer } from "effect/http/HttpServer"
 import type { ServeError } from "effect/http/HttpServerError"
 import type * as Layer from "effect/Layer"
@@ -8,6 +8,7 @@ import type { Authentication } from "../Authentication.ts"
 import type * as HttpServerOptions from "../HttpServerOptions.ts"
 import * as HttpServerSettings from "../internal/http/server/HttpServerSettings.ts"
 import * as NodeListener from "../internal/http/server/NodeListener.ts"
+import * as StreamableParts from "../internal/http/server/streamable/StreamableParts.ts"
 import { layer, type Options } from "../StreamableHttpServer.ts"
 
 export * from "../StreamableHttpServer.ts"
@@ -48,10 +49,6 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {}
 export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
-  NumericOption.check<HttpServerOptions.ListenOptions>(options, HttpServerSettings.listenRules)
-  const routes = layer(options)
-  return NodeListener.listening(
-    options,
-    (closeConnections) => NodeListener.serving(routes, closeConnections, SessionHost.layerDrain)
-  )
+  NumericOption.check(options, { ...StreamableParts.sessionRules, ...HttpServerSettings.listenRules })
+  return NodeListener.hosting(options, layer(options))
 }

@@ -39,7 +39,7 @@
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
-import * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -272,14 +272,9 @@ export const layerNode = (
   options: NodeOptions
 ): Layer.Layer<HttpServer, ServeError, Authentication | SessionHost.SessionHost> => {
   NumericOption.check(options, { ...rules, maxPayloadBytes: NumericOption.count, ...HttpServerSettings.listenRules })
-  return NodeListener.listening(
-    {
-      port: options.port,
-      hostname: options.hostname,
-      websocket: {
-        maxPayload: WebSocketSettings.maxPayload(options)
-      }
-    },
-    (closeConnections) => NodeListener.serving(layer(options), closeConnections, SessionHost.layerDrain)
+  const { hostname, port } = options
+  return NodeListener.hosting(
+    { port, hostname, websocket: { maxPayload: WebSocketSettings.maxPayload(options) } },
+    layer(options)
   )
 }

@@ -1,4 +1,5 @@
 /** The listener of a server that runs on its own port on Node. */
+import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -59,3 +60,7 @@ export const serving = <R, RE>(
     Layer.provideMerge(closeConnections),
     Layer.provideMerge(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }))
   )
+
+/** Listens on Node and serves the routes of a host, whose sessions end first on shutdown. */
+export const hosting = <R>(address: Address, routes: Layer.Layer<never, never, R>) =>
+  listening(address, (closeConnections) => serving(routes, closeConnections, SessionHost.layerDrain))

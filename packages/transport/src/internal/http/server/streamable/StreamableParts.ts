@@ -15,6 +15,13 @@ export const rules: NumericOption.Rules<StreamableOptions> = {
   detachedRequestTimeout: NumericOption.duration
 }
 
+/** The rules for the durations that only a server with sessions has as well. */
+export const sessionRules = {
+  ...rules,
+  retryInterval: NumericOption.duration,
+  eventStoreTimeout: NumericOption.duration
+}
+
 /** Makes the parts of a server from options that are checked. */
 export const make = Effect.fnUntraced(function*(options: StreamableOptions) {
   const settings = HttpServerSettings.make(options)
