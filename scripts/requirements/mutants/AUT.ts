@@ -447,7 +447,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TokenRequests.#endpointOf",
     original: "target.issuer === key.issuer",
     broken: "target.issuer !== \"\"",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/tokens.test.ts",
     name: "a refresh token is not sent to the other issuer to which a server moves, for the same client"
   },
   {
@@ -479,7 +479,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "CodeFlow.authorizationUrl",
     original: "code_challenge_method: \"S256\"",
     broken: "code_challenge_method: \"plain\"",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "is used, with S256, if assumesPkce"
   },
   {
@@ -503,7 +503,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "Discovery.useFault",
     original: "(isLegacy || assumesPkce)",
     broken: "(isLegacy || !assumesPkce)",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "[AUT-21] [AUT-22] is not used"
   },
   {
@@ -527,7 +527,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TokenRequests.refresh",
     original: "resource: resourceOf(target)",
     broken: "resource: undefined",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/tokens.test.ts",
     name: "five calls whose token is rejected cause one refresh, and no window"
   },
   {
@@ -599,7 +599,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AuthorizationResponse.isExpected",
     original: "single(parameters, \"state\") === state",
     broken: "state !== \"\"",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "a redirect with another state changes nothing"
   },
   {
@@ -647,7 +647,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AuthorizationResponse.record",
     original: "issuer: metadata.issuer",
     broken: "issuer: \"https://evil.example\"",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "ends the sign-in, and no code is sent"
   },
   {
@@ -655,7 +655,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AuthorizationResponse.record",
     original: "hasIssuer: metadata.authorization_response_iss_parameter_supported === true",
     broken: "hasIssuer: false",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "ends the sign-in, and no code is sent"
   },
   {
@@ -663,7 +663,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AuthorizationResponse.issuerProblem",
     original: "given === issuer",
     broken: "given.replace(/\\/$/, \"\") === issuer",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "the right state with an issuer with a slash ends the sign-in"
   },
   {
@@ -671,7 +671,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AuthorizationResponse.issuerProblem",
     original: "hasIssuer ? \"it has no iss, which the metadata promises\" : undefined",
     broken: "undefined",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "the right state with no issuer, which the metadata promises ends the sign-in"
   },
   {
@@ -679,7 +679,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AuthorizationResponse.issuerProblem",
     original: "hasIssuer ? \"it has no iss, which the metadata promises\" : undefined",
     broken: "\"it has no iss, which the metadata promises\"",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "[AUT-29] an issuer that its metadata does not promise"
   },
   {
@@ -687,7 +687,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AuthorizationResponse.codeOf",
     original: "if (problem !== undefined)",
     broken: "if (problem !== undefined && !parameters.has(\"error\"))",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "the right state with an error of a wrong issuer ends the sign-in"
   },
   {
@@ -703,7 +703,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "PersonFlow.run",
     original: "if (fault !== undefined)",
     broken: "if (fault !== undefined && !redirection.uri.startsWith(\"http:\"))",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "[AUT-31] URI that has neither https nor a loopback address"
   },
   {
@@ -719,7 +719,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "PersonFlow.run",
     original: "registration.given(target)?.redirectUri",
     broken: "undefined",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/redirect.test.ts",
     name: "[AUT-32] URI of a client that is registered by hand"
   },
   {
@@ -832,7 +832,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "ServerAccess.rejected",
     original: "challenge === undefined || wanted.length === 0",
     broken: "challenge === undefined || wanted.length >= 0",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/windows.test.ts",
     name: "[AUT-38] [AUT-39] a missing scope is requested"
   },
   {
@@ -856,7 +856,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "ServerAccess.#insufficient",
     original: "this.#scopes = ScopeSelection.union(this.#scopes, current?.scopes)",
     broken: "this.#scopes = undefined",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/windows.test.ts",
     name: "[AUT-38] [AUT-39] a missing scope is requested"
   },
   {
@@ -864,7 +864,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "StepUps.permits",
     original: "< limit",
     broken: "< limit + 1",
-    test: "packages/auth/test/OAuth.test.ts",
+    test: "packages/auth/test/windows.test.ts",
     name: "[AUT-40] an operation that is never content"
   },
   {
