@@ -6,7 +6,7 @@
  */
 import { McpClients, McpTarget } from "@effect-mcp/client/node"
 import { McpServer } from "@effect-mcp/server/node"
-import { ClientSession, type Transport } from "@effect-mcp/session"
+import type { Transport } from "@effect-mcp/session"
 import {
   HttpSseClient,
   HttpSseServer,
@@ -23,6 +23,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import * as greeting from "../packages/programs/greeting.ts"
 import server, { greetings, host, info } from "../packages/programs/worker.ts"
 import { check, everywhere } from "./calls.ts"
 
@@ -35,12 +36,7 @@ const child = {
 }
 
 /** Calls the tool of the server over a transport. */
-const over = (transport: Layer.Layer<Transport.Transport>): Promise<void> =>
-  Effect.flatMap(ClientSession.ClientSession, ({ callTool }) => callTool("greet", { name: "Ada" })).pipe(
-    Effect.provide(ClientSession.layer({ info }).pipe(Layer.provide(transport))),
-    Effect.map(({ content }) => check(content)),
-    Effect.runPromise
-  )
+const over = (transport: Layer.Layer<Transport.Transport>): Promise<void> => greeting.over(transport, "Ada").then(check)
 
 /** Calls the tool of a child process that is supervised. */
 const supervised = (): Promise<void> =>

@@ -31,18 +31,24 @@ const answering = (
   }
 }
 
+/** A client that authenticates itself by a secret. */
+const bySecret = Effect.gen(function*() {
+  const { identity, server } = yield* started({
+    clients: [machine({ client_secret: "the secret", token_endpoint_auth_method: "client_secret_basic" })]
+  })
+  const oauth = yield* build({
+    grant: Grant.clientCredentials,
+    identity: {
+      preRegistered: [{ issuer: identity.issuer, clientId: "nightly", secret: Redacted.make("the secret") }]
+    }
+  })
+  return { identity, oauth, server }
+})
+
 describe("client credentials", () => {
   it.live("[AUT-23] [AUX-01] a secret gets tokens at the first challenge, for the resource, without registration", () =>
     Effect.gen(function*() {
-      const { identity, server } = yield* started({
-        clients: [machine({ client_secret: "the secret", token_endpoint_auth_method: "client_secret_basic" })]
-      })
-      const oauth = yield* build({
-        grant: Grant.clientCredentials,
-        identity: {
-          preRegistered: [{ issuer: identity.issuer, clientId: "nightly", secret: Redacted.make("the secret") }]
-        }
-      })
+      const { identity, oauth, server } = yield* bySecret
       const outcome = yield* caller.call(oauth.authorization, server.url)
       assert.deepStrictEqual(outcome, { status: 200, account: "nightly", scope: "notes:read" })
       const [request] = identity.to("/token")
@@ -158,15 +164,7 @@ it.live("a scope that the issuer does not grant is final, and the words of the i
 
 it.live("scopes that the issuer does not add for an operation keep no other operation from its tokens", () =>
   Effect.gen(function*() {
-    const { identity, server } = yield* started({
-      clients: [machine({ client_secret: "the secret", token_endpoint_auth_method: "client_secret_basic" })]
-    })
-    const oauth = yield* build({
-      grant: Grant.clientCredentials,
-      identity: {
-        preRegistered: [{ issuer: identity.issuer, clientId: "nightly", secret: Redacted.make("the secret") }]
-      }
-    })
+    const { identity, oauth, server } = yield* bySecret
     yield* caller.call(oauth.authorization, server.url)
     identity.intercept = answering("/token", () => [400, { error: "invalid_scope" }])
     for (let attempt = 0; attempt < 5; attempt++) {
