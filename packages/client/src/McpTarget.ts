@@ -86,7 +86,7 @@ export const transport = <E, R>(
  */
 export interface UrlOptions extends Omit<HttpFallbackClient.Options, "url" | "connectTimeout"> {}
 
-/** Returns the target of what a URL leads to. */
+/** Returns the target that was found for a URL, or throws its problem. */
 const targetOf = (found: UrlTarget.Found): McpTarget => {
   if (Result.isFailure(found)) throw new InvalidUrlError(found.failure)
   const { account, description, layer } = found.success
@@ -106,7 +106,7 @@ const targetOf = (found: UrlTarget.Found): McpTarget => {
  *
  * @example
  * ```ts
- * import { McpTarget } from "@effect-mcp/client/node"
+ * import { McpTarget } from "@effect-mcp/client"
  *
  * const remote = McpTarget.url("https://example.com/mcp?key=secret", { headers: { authorization: "Bearer ada" } })
  *

@@ -201,10 +201,10 @@ export interface Connection {
    */
   readonly authenticates?: boolean
   /**
-   * Whether sending may fail as `AuthorizationRequired`, because the program has an authorization for the server. A
+   * Whether the program has an authorization for the server, so that sending may fail as `AuthorizationRequired`. A
    * call then waits for the person within its deadline. Default: no, and a call that fails so ends with that error.
    */
-  readonly isAuthorized?: boolean
+  readonly hasAuthorization?: boolean
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

@@ -61,7 +61,7 @@ export const command = (
   }
 }
 
-/** Returns the target of what a URL leads to. */
+/** Returns the target that was found for a URL, or throws its problem. */
 const targetOf = (found: UrlTarget.Found): McpTarget => {
   if (Result.isFailure(found)) throw new InvalidUrlError(found.failure)
   const { account, description, layer } = found.success

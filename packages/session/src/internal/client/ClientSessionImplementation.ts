@@ -126,7 +126,7 @@ export class ClientSessionImplementation implements InboundGate<Profile.ServerPr
     this.#era = era
     const { attempts, requests } = era.layers
     // Over other transports the layer would cost each call one in thirty of its time, for nothing.
-    const waits = this.runtime.connection.isAuthorized === true ? [this.#authorization.layer] : []
+    const waits = this.runtime.connection.hasAuthorization === true ? [this.#authorization.layer] : []
     this.sender.wrap({ requests, attempts: [...attempts, ...waits] })
     return era
   }

@@ -20,7 +20,7 @@ describe("the connection of a restored session", () => {
         halfCloseMillis: 500,
         hideSecrets: (text) => text,
         authenticates: true,
-        isAuthorized: true,
+        hasAuthorization: true,
         onHandshake: called("onHandshake"),
         onSessionEnd: called("onSessionEnd")
       }

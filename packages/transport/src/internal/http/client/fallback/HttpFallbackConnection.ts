@@ -242,7 +242,7 @@ const open = Effect.fnUntraced(function*(
     },
     send: (outbound) => pass((connection) => connection.send(outbound)),
     request,
-    isAuthorized: streamable.isAuthorized === true,
+    hasAuthorization: streamable.hasAuthorization === true,
     onHandshake: (profile) => (httpSse ?? streamable).onHandshake?.(profile),
     onSessionEnd: (reason) => (httpSse ?? streamable).onSessionEnd?.(reason),
     hideSecrets: (value) => {

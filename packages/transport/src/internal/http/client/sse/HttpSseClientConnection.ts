@@ -231,7 +231,7 @@ const open = Effect.fnUntraced(function*(
         return stream.ended
       }).pipe(Effect.ensuring(Effect.sync(() => inbound.close()))),
     handshakeOnly: true,
-    isAuthorized: settings.authorization !== undefined,
+    hasAuthorization: settings.authorization !== undefined,
     send: ({ message }) => inScope(sending.withPermits(1)(post(message))),
     onHandshake: (profile: Profile.Profile) => {
       revision = profile.revision

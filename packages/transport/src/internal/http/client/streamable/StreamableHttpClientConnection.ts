@@ -59,7 +59,7 @@ const open = Effect.fnUntraced(function*(
       }).pipe(Effect.ensuring(Effect.sync(() => state.unsubscribe()))),
     send: ({ message }) => JsonRpc.isRequest(message) ? request(message) : inScope(exchange.send(message)),
     request,
-    isAuthorized: settings.authorization !== undefined,
+    hasAuthorization: settings.authorization !== undefined,
     onHandshake: (profile: Profile.Profile) => {
       state.revision = profile.revision
     }
