@@ -1,5 +1,5 @@
 /**
- * Generates the diagrams and tables of `docs/handshake.md` and `docs/methods.md` from the code.
+ * Generates the diagrams and tables of `docs/revisions/handshake.md` and `docs/revisions/methods.md` from the code.
  *
  * `node scripts/diagrams.ts` replaces the text between `<!-- generated: name -->` and `<!-- /generated -->` on these
  * pages. The handshake tables and the method table that the library runs on are the source. With `--check` it writes
@@ -189,8 +189,8 @@ const formatted = (page: string, markdown: string): string => {
 }
 
 const blocks: ReadonlyArray<readonly [name: string, page: string, text: () => string]> = [
-  ["handshake", "docs/handshake.md", handshake],
-  ["methods", "docs/methods.md", methods]
+  ["handshake", "docs/revisions/handshake.md", handshake],
+  ["methods", "docs/revisions/methods.md", methods]
 ]
 
 /** Finds a block and its two markers in the text of a page. */

@@ -1,5 +1,6 @@
 /**
- * Runs every installed reverse proxy with its configuration from `docs/proxies.md`, and sends MCP messages through it.
+ * Runs every installed reverse proxy with its configuration from `docs/serving/proxies.md`, and sends MCP messages
+ * through it.
  *
  * `node scripts/proxies.ts` checks, for each proxy: a handshake and a call; that steps of progress arrive one by one
  * and not together with the result; that the session ends with DELETE; and a call over WebSocket. It fails if a check
@@ -30,7 +31,7 @@ import * as Tools from "../packages/examples/src/tools.ts"
 import { freePort } from "./freePort.ts"
 import { read } from "./workspace.ts"
 
-const page = "docs/proxies.md"
+const page = "docs/serving/proxies.md"
 
 /** The time between two steps of progress, long enough to detect a proxy that buffers them until the result. */
 const stepMillis = 100

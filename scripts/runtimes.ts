@@ -1,5 +1,5 @@
 /**
- * Tries each part of the library on each runtime, and writes the table of `docs/runtimes.md`.
+ * Tries each part of the library on each runtime, and writes the table of `docs/serving/runtimes.md`.
  *
  * `pnpm runtimes` takes Bun, Deno and workerd from npm, as `pnpm packages` does, and the Chromium of the machine.
  * Servers run on a runtime and are called by Node, and clients run on a runtime and call Node. The page is served from
@@ -224,7 +224,7 @@ const columns: ReadonlyArray<readonly [name: string, make: () => Promise<Column>
   ["page in Chromium", () => inPage(chromium())]
 ]
 
-const page = "docs/runtimes.md"
+const page = "docs/serving/runtimes.md"
 const begin = "<!-- generated: runtimes -->"
 const end = "<!-- /generated -->"
 

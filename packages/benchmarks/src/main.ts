@@ -6,8 +6,8 @@
  * `--servers official` measures only the servers whose names contain a text.
  *
  * The samples are stored in `results`, one file for each part; `--results folder` sets another folder. `--stored`
- * measures nothing and reports stored samples. `--report` writes the page `docs/benchmarks.md` and its charts from all
- * stored samples.
+ * measures nothing and reports stored samples. `--report` writes the page `docs/project/benchmarks.md` and its charts
+ * from all stored samples.
  */
 import { orExit } from "../../../scripts/commandLine.ts"
 import * as Page from "./page.ts"

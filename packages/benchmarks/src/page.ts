@@ -8,7 +8,7 @@ import type { Part, Stored } from "./Part.ts"
 import * as Report from "./ReportElement.ts"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
-const page = "docs/benchmarks.md"
+const page = "docs/project/benchmarks.md"
 const charts = "benchmarks"
 
 /** Formats Markdown as `dprint check` demands it. */
@@ -51,7 +51,7 @@ export const write = (
     before
   )
   const drawn = reports.flatMap(({ report }) => report).filter((element) => element.kind === "chart")
-  const folder = path.join("docs", charts)
+  const folder = path.join(path.dirname(page), charts)
   mkdirSync(path.join(root, folder), { recursive: true })
   for (const { file, svg } of drawn) writeFileSync(path.join(root, folder, `${file}.svg`), svg)
   writeFileSync(path.join(root, page), formatted(after))

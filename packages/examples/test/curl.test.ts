@@ -1,4 +1,4 @@
-/** Compares the transcripts in `docs/by-hand.md` with the responses of the calculator. */
+/** Compares the transcripts in `docs/troubleshooting/by-hand.md` with the responses of the calculator. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -89,8 +89,8 @@ const pattern = (line: string): RegExp =>
     `^${line.split("…").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)).join(".*")}\\s*$`
   )
 
-describe("the transcripts of docs/by-hand.md", () => {
-  const page = fs.readFileSync(`${Child.root}/docs/by-hand.md`, "utf8")
+describe("the transcripts of docs/troubleshooting/by-hand.md", () => {
+  const page = fs.readFileSync(`${Child.root}/docs/troubleshooting/by-hand.md`, "utf8")
   const exchanges = exchangesIn(page)
 
   it.live("[HTTP-06] [SHS-03] [SHS-26] [SSE-02] match the responses of the calculator, line by line", () =>

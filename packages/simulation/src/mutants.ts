@@ -2,10 +2,10 @@
  * Checks that simulations find bugs: each mutant, a session, framing or replay with one bug, must be found.
  *
  * `pnpm mutants` searches for an input that finds each mutant, and prints it. It writes the inputs to
- * `mutants/replays.json` and the table to `docs/mutants.md`. With `--replay` it runs the stored inputs and writes
- * nothing. It fails if an input no longer finds its mutant, or if it breaks a law without the mutant. `--only NAME`,
- * repeatable, searches for these mutants and keeps the other inputs. `--replay --sample 12 --seed 1` runs that many
- * inputs at random; the same seed selects the same ones.
+ * `mutants/replays.json` and the table to `docs/project/mutants.md`. With `--replay` it runs the stored inputs, and
+ * writes nothing. It fails if an input no longer finds its mutant, or if it breaks a law without the mutant. `--only
+ * NAME`, repeatable, searches for these mutants and keeps the other inputs. `--replay --sample 12 --seed 1` runs that
+ * many inputs at random; the same seed selects the same ones.
  */
 import * as fs from "node:fs"
 import { availableParallelism } from "node:os"

@@ -18,7 +18,7 @@ describe("the stored input of a session that", () => {
     })
   }
 
-  it("is mutated is in the table of docs/mutants.md", async () => {
+  it("is mutated is in the table of docs/project/mutants.md", async () => {
     assert.isAtLeast(mutants.length, 40)
     // The formatter pads the columns of a table.
     const unaligned = (text: string) => text.replaceAll(/[ -]+/g, " ")

@@ -3,11 +3,21 @@
  * `docs` is in exactly one group (`node scripts/navigation.ts`).
  */
 
+/**
+ * The kind of a page: to learn by doing, to reach an aim, to understand, or to look up. A page is of one kind.
+ * A record is a file of the project that is no page for users. It may be longer than a page.
+ */
+export type Kind = "tutorial" | "how-to" | "explanation" | "reference" | "record"
+
 /** A page, by its file in the repository. Without a title, it has that of its first heading. */
 export interface Entry {
   readonly file: string
+  readonly kind: Kind
   readonly title?: string
 }
+
+/** The lines that a page may have. Longer pages are divided; records are not. */
+export const maxLines = 250
 
 /** The pages for one job. */
 export interface Group {
@@ -21,103 +31,106 @@ export const navigation: ReadonlyArray<Group> = [
   {
     title: "Start",
     job: "A server, a client and a session in a few lines each, and how to get the packages",
-    pages: [{ file: "README.md", title: "Overview" }, { file: "docs/versions.md" }]
+    pages: [{ file: "README.md", kind: "tutorial", title: "Overview" }, {
+      file: "docs/start/versions.md",
+      kind: "reference"
+    }]
   },
   {
     title: "Servers",
     job: "Tools, resources and prompts with typed handlers, composed of groups, middleware and bridges",
     pages: [
-      { file: "docs/serve-tools.md" },
-      { file: "docs/middleware.md" },
-      { file: "docs/long-running-tools.md" },
-      { file: "docs/compose.md", title: "Compose servers" },
-      { file: "docs/bridges.md", title: "Bridges: HttpApi, toolkits, RPC" },
-      { file: "docs/files.md", title: "Serve files" },
-      { file: "docs/serve.md" }
+      { file: "docs/servers/serve-tools.md", kind: "how-to" },
+      { file: "docs/servers/middleware.md", kind: "how-to" },
+      { file: "docs/servers/long-running-tools.md", kind: "how-to" },
+      { file: "docs/servers/compose.md", kind: "how-to", title: "Compose servers" },
+      { file: "docs/servers/bridges.md", kind: "how-to", title: "Bridges: HttpApi, toolkits, RPC" },
+      { file: "docs/servers/files.md", kind: "how-to", title: "Serve files" },
+      { file: "docs/servers/serve.md", kind: "how-to" }
     ]
   },
   {
     title: "Serving",
     job: "In a backend, behind a proxy, with users, limits and OAuth",
     pages: [
-      { file: "docs/mount.md" },
-      { file: "docs/proxies.md" },
-      { file: "docs/runtimes.md" },
-      { file: "docs/secure.md" },
-      { file: "docs/protect-a-server.md" },
-      { file: "docs/call-other-apis.md" }
+      { file: "docs/serving/mount.md", kind: "how-to" },
+      { file: "docs/serving/proxies.md", kind: "how-to" },
+      { file: "docs/serving/runtimes.md", kind: "reference" },
+      { file: "docs/serving/secure.md", kind: "how-to" },
+      { file: "docs/serving/protect-a-server.md", kind: "how-to" },
+      { file: "docs/serving/call-other-apis.md", kind: "how-to" }
     ]
   },
   {
     title: "Clients and agents",
     job: "One server or many, supervised, with typed calls, sign-in, and tools for a model",
     pages: [
-      { file: "docs/use-servers.md" },
-      { file: "docs/connect.md" },
-      { file: "docs/sign-in.md" }
+      { file: "docs/clients/use-servers.md", kind: "how-to" },
+      { file: "docs/clients/connect.md", kind: "how-to" },
+      { file: "docs/clients/sign-in.md", kind: "how-to" }
     ]
   },
   {
     title: "Testing",
     job: "Clients in process, faults, virtual time, and the laws of transports",
     pages: [
-      { file: "docs/test.md" },
-      { file: "docs/write-a-transport.md" }
+      { file: "docs/testing/test.md", kind: "how-to" },
+      { file: "docs/testing/write-a-transport.md", kind: "how-to" }
     ]
   },
   {
     title: "Operate",
     job: "Events, spans, metrics, and every limit with its default",
     pages: [
-      { file: "docs/observe.md" },
-      { file: "docs/limits.md" },
-      { file: "docs/benchmarks.md" }
+      { file: "docs/operate/observe.md", kind: "how-to" },
+      { file: "docs/operate/limits.md", kind: "reference" }
     ]
   },
   {
     title: "Revisions",
     job: "Five revisions of the protocol in one program, and what each method is in them",
     pages: [
-      { file: "docs/two-eras.md" },
-      { file: "docs/handshake.md" },
-      { file: "docs/methods.md" },
-      { file: "docs/transports.md" }
+      { file: "docs/revisions/two-eras.md", kind: "explanation" },
+      { file: "docs/revisions/handshake.md", kind: "reference" },
+      { file: "docs/revisions/methods.md", kind: "reference" },
+      { file: "docs/revisions/transports.md", kind: "reference" }
     ]
   },
   {
     title: "Coming from",
     job: "The counterparts of the official SDKs, effect/ai and FastMCP",
     pages: [
-      { file: "docs/from-official-sdk.md", title: "The official SDK" },
-      { file: "docs/from-effect-ai.md", title: "effect/ai" },
-      { file: "docs/from-fastmcp.md", title: "FastMCP" },
-      { file: "docs/from-python.md", title: "The Python SDK" }
+      { file: "docs/coming-from/official-sdk.md", kind: "reference", title: "The official SDK" },
+      { file: "docs/coming-from/effect-ai.md", kind: "reference", title: "effect/ai" },
+      { file: "docs/coming-from/fastmcp.md", kind: "reference", title: "FastMCP" },
+      { file: "docs/coming-from/python.md", kind: "reference", title: "The Python SDK" }
     ]
   },
   {
     title: "Troubleshooting",
     job: "The messages themselves, sent by hand with a shell and curl",
-    pages: [{ file: "docs/by-hand.md" }]
+    pages: [{ file: "docs/troubleshooting/by-hand.md", kind: "tutorial" }]
   },
   {
     title: "Project",
     job: "How it is built, tested and changed",
     pages: [
-      { file: "ARCHITECTURE.md" },
-      { file: "CONTRIBUTING.md" },
-      { file: "CHANGELOG.md" },
-      { file: "docs/testing.md" },
-      { file: "docs/mutants.md" },
-      { file: "docs/design/session.md", title: "Design: sessions" },
-      { file: "docs/design/groups.md", title: "Design: groups" },
-      { file: "docs/design/replay.md", title: "Design: requests without a handshake" },
-      { file: "docs/design/tasks.md", title: "Design: tasks" },
-      { file: "docs/design/supervision.md", title: "Design: supervised clients" },
-      { file: "docs/design/authorization.md", title: "Design: authorization" },
-      { file: "docs/design/host.md", title: "Design: hosts" },
-      { file: "docs/design/http.md", title: "Design: HTTP" },
-      { file: "docs/design/sockets.md", title: "Design: WebSocket and sockets" },
-      { file: "docs/decisions/README.md", title: "Decisions" }
+      { file: "ARCHITECTURE.md", kind: "record" },
+      { file: "CONTRIBUTING.md", kind: "record" },
+      { file: "CHANGELOG.md", kind: "record" },
+      { file: "docs/project/testing.md", kind: "record" },
+      { file: "docs/project/benchmarks.md", kind: "record" },
+      { file: "docs/project/mutants.md", kind: "record" },
+      { file: "docs/design/session.md", kind: "record", title: "Design: sessions" },
+      { file: "docs/design/groups.md", kind: "record", title: "Design: groups" },
+      { file: "docs/design/replay.md", kind: "record", title: "Design: requests without a handshake" },
+      { file: "docs/design/tasks.md", kind: "record", title: "Design: tasks" },
+      { file: "docs/design/supervision.md", kind: "record", title: "Design: supervised clients" },
+      { file: "docs/design/authorization.md", kind: "record", title: "Design: authorization" },
+      { file: "docs/design/host.md", kind: "record", title: "Design: hosts" },
+      { file: "docs/design/http.md", kind: "record", title: "Design: HTTP" },
+      { file: "docs/design/sockets.md", kind: "record", title: "Design: WebSocket and sockets" },
+      { file: "docs/decisions/README.md", kind: "record", title: "Decisions" }
     ]
   }
 ]

@@ -1,4 +1,4 @@
-/** The stored inputs that find the mutants, and the table of them on the page `docs/mutants.md`. */
+/** The stored inputs that find the mutants, and the table of them on the page `docs/project/mutants.md`. */
 
 import type { Search } from "@effect-mcp/testing/internal"
 import * as Schema from "effect/Schema"
@@ -57,7 +57,7 @@ export const withoutMutant = async (
   return { violations: await replay(input), length: lengthOf(input) }
 }
 
-export const page = "docs/mutants.md"
+export const page = "docs/project/mutants.md"
 
 /** Returns the table of the mutants of sessions in Markdown. */
 const tableOf = (replays: ReadonlyMap<string, Replay>, lengths: ReadonlyMap<string, number>): string => {

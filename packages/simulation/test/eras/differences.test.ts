@@ -1,4 +1,4 @@
-/** The differences between the eras that docs/two-eras.md lists, each with the same handler in both of them. */
+/** The differences between the eras that docs/revisions/two-eras.md lists, each with the same handler in both. */
 import { Content, type Elicitation, McpError } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session"
 import { TestSession, VirtualRuntime } from "@effect-mcp/testing"
