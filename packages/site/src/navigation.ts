@@ -83,6 +83,7 @@ export const navigation: ReadonlyArray<Group> = [
     job: "Events, spans, metrics, and every limit with its default",
     pages: [
       { file: "docs/operate/observe.md", kind: "how-to" },
+      { file: "docs/operate/telemetry.md", kind: "how-to" },
       { file: "docs/operate/limits.md", kind: "reference" }
     ]
   },
