@@ -65,9 +65,23 @@ export const navigation: ReadonlyArray<Group> = [
     title: "Clients and agents",
     job: "One server or many, supervised, with typed calls, sign-in, and tools for a model",
     pages: [
-      { file: "docs/clients/use-servers.md", kind: "how-to" },
       { file: "docs/clients/connect.md", kind: "how-to" },
-      { file: "docs/clients/sign-in.md", kind: "how-to" }
+      { file: "docs/clients/calls.md", kind: "how-to" },
+      { file: "docs/clients/typed-calls.md", kind: "how-to" },
+      { file: "docs/clients/use-servers.md", kind: "how-to" },
+      { file: "docs/clients/configuration-files.md", kind: "reference" },
+      { file: "docs/clients/models.md", kind: "how-to" },
+      { file: "docs/clients/answer-questions.md", kind: "how-to" },
+      { file: "docs/clients/sign-in.md", kind: "how-to" },
+      { file: "docs/clients/sign-in-jobs.md", kind: "how-to" },
+      { file: "docs/clients/web-application.md", kind: "how-to" },
+      { file: "docs/clients/client-registration.md", kind: "how-to" },
+      { file: "docs/clients/token-stores.md", kind: "how-to" },
+      { file: "docs/clients/sign-in-errors.md", kind: "reference" },
+      { file: "docs/clients/sessions.md", kind: "how-to" },
+      { file: "docs/clients/output-schemas.md", kind: "how-to" },
+      { file: "docs/clients/transports.md", kind: "reference" },
+      { file: "docs/clients/revisions.md", kind: "reference" }
     ]
   },
   {
