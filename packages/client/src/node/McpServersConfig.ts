@@ -1,6 +1,6 @@
 /**
- * The configuration of servers that hosts keep in files: `mcpServers` of Claude Desktop, Claude Code and Cursor, and
- * `servers` of VS Code.
+ * The configuration of servers that hosts keep in files: Claude Desktop, Claude Code, VS Code, Cursor, Codex, Gemini
+ * CLI, Zed and Windsurf.
  */
 import { Transport } from "@effect-mcp/session/Transport"
 import * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"
@@ -14,11 +14,15 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as CodexFields from "../internal/configuration/CodexFields.ts"
+import * as EntryKind from "../internal/configuration/EntryKind.ts"
 import * as EntryReader from "../internal/configuration/EntryReader.ts"
 import type * as Expansion from "../internal/configuration/Expansion.ts"
+import * as HostRules from "../internal/configuration/HostRules.ts"
 import * as JsonWithComments from "../internal/configuration/JsonWithComments.ts"
 import * as OAuthEntry from "../internal/configuration/OAuthEntry.ts"
 import * as ServerAccount from "../internal/configuration/ServerAccount.ts"
+import * as Toml from "../internal/configuration/Toml.ts"
 import * as UnixPath from "../internal/configuration/UnixPath.ts"
 import * as McpTarget from "./McpTarget.ts"
 
@@ -65,19 +69,40 @@ export class InvalidConfigError
 }
 
 /**
+ * The name of a host whose files are known: `claude-desktop`, `claude-code`, `vscode`, `cursor`, `codex`, `gemini-cli`,
+ * `zed` or `windsurf`.
+ *
+ * @category models
+ */
+export type Host = HostRules.Host
+
+/**
+ * The names of the hosts whose files are known.
+ *
+ * @category constants
+ */
+export const hosts: ReadonlyArray<Host> = HostRules.hosts
+
+/**
  * Options of a configuration.
  *
  * @category models
  */
 export interface Options {
   /**
+   * The host whose rules the file has, where hosts differ: the field with the entries, the references that are
+   * replaced, and TOML. Without one, the field `mcp_servers` and TOML show Codex, and `context_servers` Zed. Any other
+   * file has the references of all hosts, except `$NAME` of Gemini CLI.
+   */
+  readonly host?: Host
+  /**
    * The names of the servers to read. The entries of others are not checked. A disabled server is a problem. Default:
    * all servers that are not disabled.
    */
   readonly servers?: ReadonlyArray<string>
   /**
-   * Whether references such as `${NAME}` are replaced. Default: true. Claude Desktop replaces none, so files for it may
-   * have `${NAME}` for a shell.
+   * Whether references such as `${NAME}` are replaced. Default: true, except for Claude Desktop, Codex and Zed, which
+   * replace none, so that their files may have `${NAME}` for a shell.
    */
   readonly expand?: boolean
   /** The values of `${NAME}` and `${env:NAME}`. Default: the environment of this process. */
@@ -96,18 +121,7 @@ export interface Options {
   readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> }
 }
 
-type Kind = "stdio" | "http" | "sse" | "ws"
-
-const kinds: ReadonlyMap<string, Kind> = new Map([
-  ["stdio", "stdio"],
-  ["http", "http"],
-  ["streamablehttp", "http"],
-  ["sse", "sse"],
-  ["ws", "ws"],
-  ["websocket", "ws"]
-])
-
-const schemes: Readonly<Record<Exclude<Kind, "stdio"> | "any", ReadonlyArray<string>>> = {
+const schemes: Readonly<Record<EntryKind.UrlKind, ReadonlyArray<string>>> = {
   http: ["http:", "https:"],
   sse: ["http:", "https:"],
   ws: ["ws:", "wss:"],
@@ -118,57 +132,19 @@ type Reader = EntryReader.EntryReader
 
 type Authorization = ClientAuthorization.ClientAuthorization["Service"] | undefined
 
-/** Returns the kind that a text names. Hosts write `streamable-http`, `streamable_http` and `HTTP`. */
-const kindNamed = (text: string): Kind | undefined => kinds.get(text.toLowerCase().replace(/[-_]/g, ""))
-
-/** Returns the kind that an entry declares, or `undefined` after a problem. */
-const declaredKind = (reader: Reader): Kind | "any" | undefined => {
-  const type = reader.raw("type")
-  const transport = reader.raw("transport")
-  if (type !== undefined && transport !== undefined && kindNamed(type) !== kindNamed(transport)) {
-    reader.report("transport", "it differs from type", "remove one of them")
-    return undefined
-  }
-  const declared = type ?? transport
-  if (declared === undefined) return reader.problems.length === 0 ? "any" : undefined
-  const kind = kindNamed(declared)
-  if (kind === undefined) {
-    reader.report(
-      type === undefined ? "transport" : "type",
-      `${JSON.stringify(declared)} is no transport`,
-      "use stdio, http, streamable-http, sse or ws"
-    )
-  }
-  return kind
-}
-
-/** Returns the kind of an entry: what it declares, or what its fields show. */
-const kindOf = (reader: Reader): Kind | "any" | undefined => {
-  const kind = declaredKind(reader)
-  if (kind === undefined) return undefined
-  const hasCommand = reader.has("command")
-  const hasUrl = reader.has("url")
-  if (kind === "any") {
-    if (hasCommand && hasUrl) {
-      reader.report("url", "the entry has command, too", "remove one of them, or set type")
-      return undefined
-    }
-    if (hasCommand) return "stdio"
-    if (hasUrl) return "any"
-    reader.report("command", "the entry has neither command nor url", "give command for a program, or url for a server")
-    return undefined
-  }
-  if (kind === "stdio" ? hasCommand : hasUrl) return kind
-  const field = kind === "stdio" ? "command" : "url"
-  reader.report(field, "it is missing", kind === "stdio" ? "give the program to start" : "give the URL of the server")
-  return undefined
-}
-
-const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
-  const command = reader.text("command")
-  const args = reader.texts("args")
-  const env = reader.variables("env")
+const commandTarget = (
+  reader: Reader,
+  environment: Expansion.ExpansionValues["env"],
+  options: Options
+): McpTarget.McpTarget | undefined => {
+  // Older versions of Zed have an object with the path of the program, its arguments and its variables.
+  const nested = reader.isObject("command") ? reader.within("command") : undefined
+  const program = nested ?? reader
+  const command = nested === undefined ? reader.text("command") : nested.text("path")
+  const args = program.texts("args")
+  const env = { ...CodexFields.variables(reader, environment), ...program.variables("env") }
   const cwd = reader.text("cwd")
+  if (nested !== undefined && !nested.has("path")) nested.report("path", "it is missing", "give the program to start")
   if (command?.value === "") reader.report("command", "it is empty", "give the program to start")
   if (reader.has("envFile")) {
     reader.report("envFile", "files of variables are not supported", "put the variables into env")
@@ -179,7 +155,7 @@ const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | 
     env,
     secrets: [...options.command?.secrets ?? [], ...command.secrets, ...cwd?.secrets ?? []],
     ...cwd === undefined ? undefined : { cwd: cwd.value },
-    ...command.isSecret ? { description: reader.raw("command") } : undefined
+    ...command.isSecret ? { description: nested === undefined ? reader.raw("command") : nested.raw("path") } : undefined
   })
 }
 
@@ -187,9 +163,15 @@ const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | 
 const shown = (raw: string): string => raw.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//")
 
 /** Reports what a Unix socket cannot have. */
-const checkUnix = (reader: Reader, url: URL, headers: object, client: object | undefined): void => {
+const checkUnix = (
+  reader: Reader,
+  urlField: EntryKind.UrlField,
+  url: URL,
+  headers: object,
+  client: object | undefined
+): void => {
   const path = UnixPath.of(url)
-  if (Result.isFailure(path)) reader.report("url", path.failure.problem, path.failure.advice)
+  if (Result.isFailure(path)) reader.report(urlField, path.failure.problem, path.failure.advice)
   if (Object.keys(headers).length > 0) {
     reader.report("headers", "a Unix socket has no headers", "remove them, or use a URL of ws: or http:")
   }
@@ -200,34 +182,36 @@ const checkUnix = (reader: Reader, url: URL, headers: object, client: object | u
 }
 
 const urlTarget = (
-  kind: Exclude<Kind, "stdio"> | "any",
+  kind: EntryKind.UrlKind,
   reader: Reader,
+  urlField: EntryKind.UrlField,
+  environment: Expansion.ExpansionValues["env"],
   options: Options
 ): McpTarget.McpTarget | undefined => {
-  const text = reader.text("url")
-  const headers = reader.headers("headers")
+  const text = reader.text(urlField)
+  const headers = { ...reader.headers("headers"), ...CodexFields.headers(reader, environment) }
   const client = OAuthEntry.read(reader)
   if (text === undefined || text.problems.length > 0) return undefined
   if (!URL.canParse(text.value)) {
-    reader.report("url", "it is no absolute URL", "write one such as https://example.com/mcp")
+    reader.report(urlField, "it is no absolute URL", "write one such as https://example.com/mcp")
     return undefined
   }
   const url = new URL(text.value)
   const allowed = schemes[kind]
   if (!allowed.includes(url.protocol)) {
     // A scheme that is not written in the file is the value of a reference.
-    const isWritten = !text.isSecret || reader.raw("url")?.toLowerCase().startsWith(url.protocol) === true
+    const isWritten = !text.isSecret || reader.raw(urlField)?.toLowerCase().startsWith(url.protocol) === true
     const problem = isWritten ? `it begins with ${url.protocol}` : "its scheme is not supported"
-    reader.report("url", problem, `use a URL that begins with ${allowed.join(" or ")}`)
+    reader.report(urlField, problem, `use a URL that begins with ${allowed.join(" or ")}`)
   }
   if (url.username !== "" || url.password !== "") {
-    reader.report("url", "it contains a user or a password", "send them in headers, as Authorization")
+    reader.report(urlField, "it contains a user or a password", "send them in headers, as Authorization")
   }
-  if (url.protocol === "unix:" && kind === "any") checkUnix(reader, url, headers, client)
+  if (url.protocol === "unix:" && kind === "any") checkUnix(reader, urlField, url, headers, client)
   if (reader.problems.length > 0) return undefined
   const all = { ...options.url, headers: { ...headers, ...options.headers } }
   const { maxMessageBytes, maxMessageNodes } = all
-  const description = shown(reader.raw("url") ?? "")
+  const description = shown(reader.raw(urlField) ?? "")
   const layerOf = (authorization: Authorization): McpTarget.McpTarget["transport"] => {
     switch (kind) {
       case "http":
@@ -259,10 +243,17 @@ const urlTarget = (
     : { ...target, account: ServerAccount.at(url, all.authorization, client) }
 }
 
-const entryTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
-  const kind = kindOf(reader)
+const entryTarget = (
+  reader: Reader,
+  environment: Expansion.ExpansionValues["env"],
+  options: Options
+): McpTarget.McpTarget | undefined => {
+  const urlField = EntryKind.urlFieldOf(reader)
+  const kind = EntryKind.of(reader, urlField)
   if (kind === undefined) return undefined
-  return kind === "stdio" ? commandTarget(reader, options) : urlTarget(kind, reader, options)
+  return kind === "stdio"
+    ? commandTarget(reader, environment, options)
+    : urlTarget(kind, reader, urlField, environment, options)
 }
 
 const quoted = (name: string): string => /^[\w-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`
@@ -272,41 +263,43 @@ type Targets = { readonly [server: string]: McpTarget.McpTarget }
 const invalid = (path: string, problem: string, advice: string): Result.Result<never, InvalidConfigError> =>
   Result.fail(new InvalidConfigError({ problems: [{ path, problem, advice }] }))
 
-/** The entries of a configuration, and the name of the field that has them. */
+/** The entries of a configuration, and the rules of its host. */
 interface Entries {
-  readonly field: string
+  readonly rules: HostRules.HostRules
   readonly entries: { readonly [server: string]: unknown }
 }
 
-const entriesOf = (json: unknown): Result.Result<Entries, InvalidConfigError> => {
-  if (!EntryReader.isObject(json)) {
-    return invalid("", "it is not an object", "write {\"mcpServers\": {…}}")
-  }
-  const keys = ["mcpServers", "servers"].filter((key) => Object.hasOwn(json, key))
-  const [field] = keys
-  if (field === undefined) return invalid("", "it has no mcpServers", "write {\"mcpServers\": {…}}")
-  if (keys.length > 1) return invalid("servers", "there is mcpServers, too", "keep one of them")
-  const entries = json[field]
+const entriesOf = (json: unknown, host: Host | undefined): Result.Result<Entries, InvalidConfigError> => {
+  const known = host === undefined ? HostRules.byField : [HostRules.rules[host]] as const
+  const [{ field: usual }] = known
+  const example = usual === "mcp_servers" ? "write [mcp_servers.NAME]" : `write {"${usual}": {…}}`
+  if (!EntryReader.isObject(json)) return invalid("", "it is not an object", example)
+  const [rules, other] = known.filter(({ field }) => Object.hasOwn(json, field))
+  if (rules === undefined) return invalid("", `it has no ${usual}`, example)
+  if (other !== undefined) return invalid(other.field, `there is ${rules.field}, too`, "keep one of them")
+  const entries = json[rules.field]
   return EntryReader.isObject(entries)
-    ? Result.succeed({ field, entries })
-    : invalid(field, "it is not an object", "write an entry for each server, by its name")
+    ? Result.succeed({ rules, entries })
+    : invalid(rules.field, "it is not an object", "write an entry for each server, by its name")
 }
 
-const isDisabled = (entry: unknown): boolean => EntryReader.isObject(entry) && entry["disabled"] === true
-
 const enabledIn = (entries: Entries["entries"]): ReadonlyArray<string> =>
-  Object.keys(entries).filter((server) => !isDisabled(entries[server]))
+  Object.keys(entries).filter((server) => HostRules.leftOut(entries[server]) === undefined)
 
-const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result<Targets, InvalidConfigError> => {
-  const values: Expansion.ExpansionValues | undefined = options.expand === false ? undefined : {
-    env: options.env ?? process.env,
-    variables: options.variables ?? {},
-    inputs: options.inputs ?? {}
-  }
+const targetsOf = ({ entries, rules }: Entries, options: Options): Result.Result<Targets, InvalidConfigError> => {
+  const env = options.env ?? process.env
+  const values: Expansion.ExpansionValues | undefined = options.expand ?? rules.references !== "None"
+    ? {
+      env,
+      variables: options.variables ?? {},
+      inputs: options.inputs ?? {},
+      hasBareNames: rules.references === "Bare"
+    }
+    : undefined
   const problems: Array<EntryProblem> = []
   const targets: Array<readonly [string, McpTarget.McpTarget]> = []
   for (const server of options.servers ?? Object.keys(entries)) {
-    const path = `${field}${quoted(server)}`
+    const path = `${rules.field}${quoted(server)}`
     if (!Object.hasOwn(entries, server)) {
       const known = enabledIn(entries)
       problems.push({
@@ -317,14 +310,9 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
       continue
     }
     const entry = entries[server]
-    if (isDisabled(entry)) {
-      if (options.servers !== undefined) {
-        problems.push({
-          path,
-          problem: "it is disabled",
-          advice: "remove disabled, or leave it out of the option servers"
-        })
-      }
+    const leftOut = HostRules.leftOut(entry)
+    if (leftOut !== undefined) {
+      if (options.servers !== undefined) problems.push({ path, ...leftOut })
       continue
     }
     if (!EntryReader.isObject(entry)) {
@@ -332,7 +320,7 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
       continue
     }
     const reader = new EntryReader.EntryReader(entry, values)
-    const target = entryTarget(reader, options)
+    const target = entryTarget(reader, env, options)
     if (target !== undefined) targets.push([server, target])
     for (const { advice, field, problem } of reader.problems) {
       problems.push({ path: `${path}.${field}`, problem, advice })
@@ -347,21 +335,28 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  * Returns the targets of a configuration, by the names of their servers. Fails with all problems of all entries.
  *
  * - `command`, `args`, `env` and `cwd` lead to a child process. It inherits few variables, as from `StdioClient`.
- * - `url` and `headers` lead to a server of HTTP or WebSocket, and `url` alone to a Unix socket.
+ * - `url` and `headers` lead to a server of HTTP or WebSocket, and `url` alone to a Unix socket. `serverUrl` of
+ *   Windsurf is the same. `httpUrl` of Gemini CLI leads to Streamable HTTP.
  * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`, in any case. Without one, a URL of HTTP
- *   leads to Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
+ *   leads to Streamable HTTP, or to HTTP+SSE if the server has nothing newer. So a `url` works that older versions of
+ *   Gemini CLI take for HTTP+SSE.
+ * - Of Codex, `http_headers` are headers. `bearer_token_env_var`, `env_http_headers` and `env_vars` name variables of
+ *   the environment. `bearer_token` is a problem. Of older versions of Zed, `command` may be an object with `path`,
+ *   `args` and `env`.
  * - `oauth` or `auth` describes the client of OAuth at the server of a URL, for the authorization of the program
- *   (`OAuth.layer` of `@effect-mcp/auth`): `clientId` or `CLIENT_ID`, `clientSecret` or `CLIENT_SECRET`, `issuer`, the
- *   authorization server that has given them, `scopes` as a list or a text, and `callbackPort`, the port of the
- *   redirect URI `http://localhost:PORT/callback`. Without `issuer`, the secret belongs to the issuer at which a person
- *   signs in first. Members that name endpoints of an authorization server are a problem, because its metadata names
- *   them.
+ *   (`OAuth.layer` of `@effect-mcp/auth`): `clientId`, `CLIENT_ID` or `client_id`, `clientSecret` or `CLIENT_SECRET`,
+ *   `issuer`, the authorization server that has given them, `scopes` as a list or a text, and `callbackPort`, the port
+ *   of the redirect URI `http://localhost:PORT/callback`. Without `issuer`, the secret belongs to the issuer at which a
+ *   person signs in first. Members that name endpoints of an authorization server are a problem, because its metadata
+ *   names them.
  * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a
- *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value
- *   is a problem. `$${NAME}` is the text `${NAME}`. Braces that no host has a value for, such as `${1:-x}` and `${#a}`,
- *   are text. Values are not searched for references.
- * - An entry with `disabled: true` is left out, and is a problem if the option `servers` names it. `envFile` is a
- *   problem. Other fields are ignored.
+ *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. `$NAME` is a reference with
+ *   the host `gemini-cli`. A reference without a value is a problem, and so is `${file:/path}` of Windsurf, because no
+ *   files are read. `$${NAME}` is the text `${NAME}`. Braces that no host has a value for, such as `${1:-x}` and
+ *   `${#a}`, are text. Values are not searched for references. In the files of Claude Desktop, Codex and Zed, all
+ *   references are text.
+ * - An entry with `disabled: true` or `enabled: false`, or of an extension of Zed, is left out. It is a problem if the
+ *   option `servers` names it. `envFile` is a problem. Other fields are ignored.
  *
  * The values of `env` and `headers`, the secret of a client, and all arguments with references, are redacted.
  * Descriptions and errors show the host and the path of a URL, but no query, and few arguments of a command
@@ -386,17 +381,30 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  * @category constructors
  */
 export const decode = (json: unknown, options: Options = {}): Effect.Effect<Targets, InvalidConfigError> =>
-  Effect.suspend(() => Effect.fromResult(Result.flatMap(entriesOf(json), (entries) => targetsOf(entries, options))))
+  Effect.suspend(() =>
+    Effect.fromResult(Result.flatMap(entriesOf(json, options.host), (entries) => targetsOf(entries, options)))
+  )
 
-const jsonOf = (text: string): Result.Result<unknown, InvalidConfigError> =>
-  Result.match(JsonWithComments.parse(text), {
-    onSuccess: (json) => Result.succeed(json),
-    onFailure: (problem) => invalid("", `the text is not JSON: ${problem}`, "check brackets, quotes and commas there")
-  })
+/** Returns the value of a text. */
+const valueOf = (text: string, host: Host | undefined): Effect.Effect<unknown, InvalidConfigError> => {
+  const isToml = HostRules.isToml(text, host)
+  const parsed = isToml ? Toml.parse(text) : Effect.sync(() => JsonWithComments.parse(text))
+  return Effect.flatMap(parsed, (result) =>
+    Effect.fromResult(Result.match(result, {
+      onSuccess: (value): Result.Result<unknown, InvalidConfigError> => Result.succeed(value),
+      onFailure: (problem) =>
+        invalid(
+          "",
+          `the text is not ${isToml ? "TOML" : "JSON"}: ${problem}`,
+          "check brackets, quotes and commas there"
+        )
+    })))
+}
 
 /**
  * Returns the targets of a configuration in the text of a file. The text is JSON, which may have comments and trailing
- * commas, at most 1,048,576 characters and 128 levels.
+ * commas, or TOML: with the host `codex`, or if it begins with no brace and has tables of `mcp_servers`. It has at most
+ * 1,048,576 characters and 128 levels.
  *
  * @example
  * ```ts
@@ -414,7 +422,7 @@ const jsonOf = (text: string): Result.Result<unknown, InvalidConfigError> =>
  * @category constructors
  */
 export const parse = (text: string, options: Options = {}): Effect.Effect<Targets, InvalidConfigError> =>
-  Effect.suspend(() => Effect.flatMap(Effect.fromResult(jsonOf(text)), (json) => decode(json, options)))
+  Effect.suspend(() => Effect.flatMap(valueOf(text, options.host), (value) => decode(value, options)))
 
 /**
  * Returns the names of the servers of a configuration in the text of a file, without those that are disabled. It does
@@ -431,10 +439,13 @@ export const parse = (text: string, options: Options = {}): Effect.Effect<Target
  *
  * @category accessors
  */
-export const names = (text: string): Effect.Effect<ReadonlyArray<string>, InvalidConfigError> =>
+export const names = (
+  text: string,
+  options: Pick<Options, "host"> = {}
+): Effect.Effect<ReadonlyArray<string>, InvalidConfigError> =>
   Effect.suspend(() =>
-    Effect.fromResult(Result.map(
-      Result.flatMap(jsonOf(text), entriesOf),
-      ({ entries }) => enabledIn(entries)
-    ))
+    Effect.flatMap(valueOf(text, options.host), (value) =>
+      Effect.fromResult(
+        Result.map(entriesOf(value, options.host), ({ entries }) => enabledIn(entries))
+      ))
   )

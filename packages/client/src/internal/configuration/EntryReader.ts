@@ -58,6 +58,10 @@ export class EntryReader {
     return this.has(field) && typeof this.#entry[field] === "string"
   }
 
+  isObject(field: string): boolean {
+    return this.has(field) && isObject(this.#entry[field])
+  }
+
   has(field: string): boolean {
     return Object.hasOwn(this.#entry, field) && this.#entry[field] !== undefined && this.#entry[field] !== null
   }
@@ -91,6 +95,15 @@ export class EntryReader {
     return undefined
   }
 
+  /** Reads a list. */
+  items(field: string): ReadonlyArray<unknown> {
+    if (!this.has(field)) return []
+    const value = this.#entry[field]
+    if (Array.isArray(value)) return value
+    this.report(field, "it is not a list", "write a list of texts, such as [\"-y\", \"server\"]")
+    return []
+  }
+
   /** Reads a list of texts that are no secrets. */
   plainTexts(field: string): ReadonlyArray<string> {
     return this.texts(field).map((text) => Redacted.isRedacted(text) ? Redacted.value(text) : text)
@@ -98,13 +111,7 @@ export class EntryReader {
 
   /** Reads a list of texts. What comes from a reference is redacted. */
   texts(field: string): ReadonlyArray<MaybeSecret> {
-    if (!this.has(field)) return []
-    const value = this.#entry[field]
-    if (!Array.isArray(value)) {
-      this.report(field, "it is not a list", "write a list of texts, such as [\"-y\", \"server\"]")
-      return []
-    }
-    return value.flatMap((item: unknown, index) => {
+    return this.items(field).flatMap((item, index) => {
       if (typeof item === "number") return [String(item)]
       if (typeof item === "string") return [secret(this.#expand(`${field}[${index}]`, item))]
       this.report(`${field}[${index}]`, "it is not a text", "write it in quotes")
@@ -135,20 +142,39 @@ export class EntryReader {
     return Object.fromEntries(
       this.#members(field).flatMap(([name, value]) => {
         const at = `${field}.${name}`
-        if (!headerName.test(name)) {
-          this.report(field, `the name ${JSON.stringify(name)} is not that of a header`, "use letters, digits and -")
-          return []
-        }
-        if (typeof value !== "string") {
-          this.report(at, "it is not a text", "write it in quotes")
-          return []
-        }
-        const { value: expanded } = this.#expand(at, value)
-        if (headerValue.test(expanded)) return [[name, Redacted.make(expanded)]]
-        this.report(at, "its value has characters that a header cannot have", "remove line breaks and other ones")
+        if (!this.#isHeader(field, name)) return []
+        if (typeof value === "string") return this.header(at, name, this.#expand(at, value).value)
+        this.report(at, "it is not a text", "write it in quotes")
         return []
       })
     )
+  }
+
+  /** Reads headers whose values are in the variables that they name. */
+  namedHeaders(
+    field: string,
+    valueOf: (at: string, variable: unknown) => string | undefined
+  ): Readonly<Record<string, Redacted.Redacted<string>>> {
+    return Object.fromEntries(
+      this.#members(field).flatMap(([name, variable]) => {
+        const at = `${field}.${name}`
+        const value = this.#isHeader(field, name) ? valueOf(at, variable) : undefined
+        return value === undefined ? [] : this.header(at, name, value)
+      })
+    )
+  }
+
+  /** Returns a header, or reports its value. */
+  header(at: string, name: string, value: string): ReadonlyArray<readonly [string, Redacted.Redacted<string>]> {
+    if (headerValue.test(value)) return [[name, Redacted.make(value)]]
+    this.report(at, "its value has characters that a header cannot have", "remove line breaks and other ones")
+    return []
+  }
+
+  #isHeader(field: string, name: string): boolean {
+    if (headerName.test(name)) return true
+    this.report(field, `the name ${JSON.stringify(name)} is not that of a header`, "use letters, digits and -")
+    return false
   }
 
   #members(field: string): ReadonlyArray<readonly [string, unknown]> {

@@ -9,6 +9,8 @@ export interface ExpansionValues {
   readonly env: { readonly [name: string]: string | undefined }
   readonly variables: { readonly [name: string]: string | undefined }
   readonly inputs: { readonly [id: string]: string | Redacted.Redacted<string> | undefined }
+  /** Whether `$NAME` is a reference as well, as in the files of Gemini CLI. Default: false. */
+  readonly hasBareNames?: boolean
 }
 
 /** A text whose references have been replaced. A text with values from elsewhere may be secret. */
@@ -36,13 +38,16 @@ const own = <A>(record: { readonly [name: string]: A | undefined }, name: string
 type Problem = Expanded["problems"][number]
 
 /**
- * The dollars before a brace, and what is in the braces if that has no braces itself. Without the condition at its
- * beginning, the time grows with the square of a run of dollars.
+ * The dollars before a brace, and what is in the braces if that has no braces itself, or the dollars before a name.
+ * Without the condition at its beginning, the time grows with the square of a run of dollars.
  */
-const bracesPattern = /(?<!\$)(\$+)\{(?:([^{}]*)\})?/g
+const referencePattern = /(?<!\$)(\$+)(?:\{(?:([^{}]*)\})?|([A-Za-z_]\w*))/g
 
-/** The reference of a host with values of its own, such as `config:x` of VS Code. Other braces belong to shells. */
-const foreignPattern = /^[A-Za-z]\w*:[A-Za-z_]/
+/**
+ * The reference of a host with values of its own, such as `config:x` of VS Code and `file:/path` of Windsurf. Other
+ * braces belong to shells.
+ */
+const foreignPattern = /^(?:[A-Za-z]\w*:[A-Za-z_]|file:[./~\\])/
 
 const escaping = "write $${ for the text ${"
 
@@ -51,18 +56,27 @@ export const expand = (text: string, values: ExpansionValues): Expanded => {
   const problems: Array<Problem> = []
   const secrets: Array<string> = []
   let isSecret = false
-  const value = text.replace(bracesPattern, (found, dollars: string, inner: string | undefined, offset: number) => {
+  const replaced = (
+    found: string,
+    dollars: string,
+    inner: string | undefined,
+    name: string | undefined,
+    offset: number
+  ): string => {
+    if (name !== undefined && values.hasBareNames !== true) return found
     const before = "$".repeat(Math.floor(dollars.length / 2))
-    const braces = found.slice(dollars.length)
-    if (dollars.length % 2 === 0) return `${before}${braces}`
-    const resolved = inner === undefined
+    const reference = found.slice(dollars.length)
+    if (dollars.length % 2 === 0) return `${before}${reference}`
+    const written = name ?? inner
+    const resolved = written === undefined
       ? unfinished(text.slice(offset + found.length))
-      : resolve(inner, values)
+      : resolve(written, values)
     isSecret ||= resolved.isSecret
     if (resolved.isSecret && resolved.isDefault !== true && resolved.value !== undefined) secrets.push(resolved.value)
     if (resolved.problem !== undefined) problems.push(resolved.problem)
-    return `${before}${resolved.value ?? `$${braces}`}`
-  })
+    return `${before}${resolved.value ?? `$${reference}`}`
+  }
+  const value = text.replace(referencePattern, replaced)
   return { value, isSecret, secrets, problems }
 }
 

@@ -3,7 +3,7 @@
 import * as Result from "effect/Result"
 
 /** The greatest length and depth of a text. */
-const max = { characters: 1_048_576, levels: 128 }
+export const limits = { characters: 1_048_576, levels: 128 }
 
 const tokens = {
   blank: /[ \t\r\n]*/y,
@@ -67,7 +67,7 @@ class Reader {
   }
 
   #value(level: number): unknown {
-    if (level > max.levels) this.#fail(`it has more than ${max.levels} levels`)
+    if (level > limits.levels) this.#fail(`it has more than ${limits.levels} levels`)
     if (this.#takes("[")) return this.#array(level)
     if (this.#takes("{")) return this.#object(level)
     if (this.#text[this.#at] === "\"") return this.#string()
@@ -114,7 +114,7 @@ class Reader {
 
 /** Returns the value of a text, or its problem and the place of it. */
 export const parse = (text: string): Result.Result<unknown, string> => {
-  if (text.length > max.characters) return Result.fail(`it has more than ${max.characters} characters`)
+  if (text.length > limits.characters) return Result.fail(`it has more than ${limits.characters} characters`)
   try {
     // Editors write a byte order mark, which JSON does not have.
     return Result.succeed(new Reader(text.replace(/^\ufeff/, "")).all())

@@ -1,4 +1,6 @@
-/** The client of OAuth in an entry of a configuration: `oauth` of Claude Code and VS Code, and `auth` of Cursor. */
+/**
+ * The client of OAuth in an entry of a configuration: `oauth` of Claude Code, VS Code and Codex, and `auth` of Cursor.
+ */
 
 import type { ConfiguredClient } from "@effect-mcp/transport/ClientAuthorization"
 import * as Redacted from "effect/Redacted"
@@ -10,11 +12,16 @@ import type { EntryReader } from "./EntryReader.ts"
  */
 const places = ["authServerMetadataUrl", "authorizationUrl", "tokenUrl"]
 
-/** Reads a text of one of two names. An empty one is a problem. */
-const textOf = (reader: EntryReader, name: string, otherName: string): string | undefined => {
-  const [field = name, ...more] = [name, otherName].filter((one) => reader.has(one))
-  if (more.length > 0) {
-    reader.report(otherName, `there is ${name}, too`, "keep one of them")
+/** The names of the members that hosts write in their own ways. */
+const idNames = ["clientId", "CLIENT_ID", "client_id"]
+const secretNames = ["clientSecret", "CLIENT_SECRET"]
+
+/** Reads a text of one of several names. An empty one is a problem. */
+const textOf = (reader: EntryReader, names: ReadonlyArray<string>): string | undefined => {
+  const [field, other] = names.filter((one) => reader.has(one))
+  if (field === undefined) return undefined
+  if (other !== undefined) {
+    reader.report(other, `there is ${field}, too`, "keep one of them")
     return undefined
   }
   const text = reader.text(field)
@@ -52,7 +59,7 @@ const issuerOf = (reader: EntryReader, clientId: string | undefined): string | u
   if (!URL.canParse(issuer) || !/^https?:$/.test(new URL(issuer).protocol)) {
     reader.report("issuer", "it is no URL", "write that of the authorization server, such as https://auth.example")
   }
-  if (clientId === undefined && !reader.has("clientId") && !reader.has("CLIENT_ID")) {
+  if (clientId === undefined && !idNames.some((name) => reader.has(name))) {
     reader.report("clientId", "it is missing", "an issuer is that of a client; write its id, or remove the issuer")
   }
   return issuer
@@ -82,8 +89,8 @@ export const read = (entry: EntryReader): ConfiguredClient | undefined => {
       )
     }
   }
-  const clientId = textOf(reader, "clientId", "CLIENT_ID")
-  const clientSecret = textOf(reader, "clientSecret", "CLIENT_SECRET")
+  const clientId = textOf(reader, idNames)
+  const clientSecret = textOf(reader, secretNames)
   if (clientSecret !== undefined && clientId === undefined) {
     reader.report("clientId", "it is missing", "a secret is that of a client; write its id")
   }
