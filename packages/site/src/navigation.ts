@@ -89,6 +89,13 @@ export const navigation: ReadonlyArray<Group> = [
     job: "Clients in process, faults, virtual time, and the laws of transports",
     pages: [
       { file: "docs/testing/test.md", kind: "how-to" },
+      { file: "docs/testing/in-memory.md", kind: "how-to" },
+      { file: "docs/testing/simulate.md", kind: "how-to" },
+      { file: "docs/testing/properties.md", kind: "how-to" },
+      { file: "docs/testing/transcripts.md", kind: "how-to" },
+      { file: "docs/testing/faults.md", kind: "how-to" },
+      { file: "docs/testing/stores.md", kind: "how-to" },
+      { file: "docs/testing/transport-laws.md", kind: "how-to" },
       { file: "docs/testing/write-a-transport.md", kind: "how-to" }
     ]
   },
