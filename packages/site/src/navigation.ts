@@ -123,8 +123,12 @@ export const navigation: ReadonlyArray<Group> = [
     job: "The counterparts of the official SDKs, effect/ai and FastMCP",
     pages: [
       { file: "docs/coming-from/official-sdk.md", kind: "reference", title: "The official SDK" },
+      { file: "docs/coming-from/official-sdk-server.md", kind: "how-to" },
+      { file: "docs/coming-from/official-sdk-client.md", kind: "how-to" },
       { file: "docs/coming-from/effect-ai.md", kind: "reference", title: "effect/ai" },
+      { file: "docs/coming-from/effect-ai-server.md", kind: "how-to" },
       { file: "docs/coming-from/fastmcp.md", kind: "reference", title: "FastMCP" },
+      { file: "docs/coming-from/fastmcp-server.md", kind: "how-to" },
       { file: "docs/coming-from/python.md", kind: "reference", title: "The Python SDK" }
     ]
   },
