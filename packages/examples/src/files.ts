@@ -6,7 +6,7 @@
  * node packages/examples/src/files.ts docs=./docs notes=/home/ada/notes
  * ```
  *
- * A client reads `files://docs/servers/serve.md`, and never learns where the directories are.
+ * A client reads `files://docs/servers/tools.md`, and never learns where the directories are.
  */
 import * as McpDirectory from "@effect-mcp/server/McpDirectory"
 import * as McpServer from "@effect-mcp/server/node/McpServer"

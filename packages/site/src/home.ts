@@ -24,7 +24,7 @@ export const homePage = (readme: string): string => {
     "  tagline: Servers and clients whose sessions are Layers, with typed errors, deadlines and structural teardown",
     "  actions:",
     "    - { theme: brand, text: A server in 16 lines, link: \"#a-server\" }",
-    "    - { theme: alt, text: Serve tools, link: /servers/serve-tools }",
+    "    - { theme: alt, text: Serve tools, link: /servers/tools }",
     "    - { theme: alt, text: Use servers, link: /clients/use-servers }",
     "    - { theme: alt, text: Reference, link: /reference/ }",
     "features:",

@@ -40,25 +40,41 @@ export const navigation: ReadonlyArray<Group> = [
     title: "Servers",
     job: "Tools, resources and prompts with typed handlers, composed of groups, middleware and bridges",
     pages: [
-      { file: "docs/servers/serve-tools.md", kind: "how-to" },
+      { file: "docs/servers/tools.md", kind: "how-to" },
+      { file: "docs/servers/groups.md", kind: "how-to", title: "Groups" },
+      { file: "docs/servers/resources.md", kind: "how-to" },
+      { file: "docs/servers/prompts.md", kind: "how-to" },
+      { file: "docs/servers/asking-the-user.md", kind: "how-to", title: "Ask the user" },
+      { file: "docs/servers/errors.md", kind: "how-to" },
+      { file: "docs/servers/progress-and-logs.md", kind: "how-to" },
+      { file: "docs/servers/users.md", kind: "how-to", title: "Users and visibility" },
+      { file: "docs/servers/changes.md", kind: "how-to" },
       { file: "docs/servers/middleware.md", kind: "how-to" },
       { file: "docs/servers/long-running-tools.md", kind: "how-to" },
       { file: "docs/servers/compose.md", kind: "how-to", title: "Compose servers" },
       { file: "docs/servers/bridges.md", kind: "how-to", title: "Bridges: HttpApi, toolkits, RPC" },
       { file: "docs/servers/files.md", kind: "how-to", title: "Serve files" },
-      { file: "docs/servers/serve.md", kind: "how-to" }
+      { file: "docs/servers/methods.md", kind: "how-to", title: "A server by its methods" },
+      { file: "docs/servers/uri-templates.md", kind: "reference" }
     ]
   },
   {
     title: "Serving",
-    job: "In a backend, behind a proxy, with users, limits and OAuth",
+    job: "Over stdio or HTTP, in a backend, behind a proxy, with sessions, users and OAuth",
     pages: [
-      { file: "docs/serving/mount.md", kind: "how-to" },
+      { file: "docs/serving/stdio.md", kind: "how-to", title: "stdio" },
+      { file: "docs/serving/http.md", kind: "how-to", title: "HTTP" },
+      { file: "docs/serving/beside-an-http-api.md", kind: "how-to", title: "Beside an HttpApi" },
+      { file: "docs/serving/other-transports.md", kind: "how-to", title: "WebSocket and sockets" },
       { file: "docs/serving/proxies.md", kind: "how-to" },
-      { file: "docs/serving/runtimes.md", kind: "reference" },
-      { file: "docs/serving/secure.md", kind: "how-to" },
+      { file: "docs/serving/sessions-and-scaling.md", kind: "how-to" },
+      { file: "docs/serving/several-processes.md", kind: "how-to", title: "Several processes" },
+      { file: "docs/serving/without-sessions.md", kind: "how-to", title: "Without sessions" },
+      { file: "docs/serving/security.md", kind: "explanation", title: "Security" },
+      { file: "docs/serving/authentication.md", kind: "how-to" },
       { file: "docs/serving/protect-a-server.md", kind: "how-to" },
-      { file: "docs/serving/call-other-apis.md", kind: "how-to" }
+      { file: "docs/serving/call-other-apis.md", kind: "how-to" },
+      { file: "docs/serving/runtimes.md", kind: "reference" }
     ]
   },
   {
@@ -68,6 +84,7 @@ export const navigation: ReadonlyArray<Group> = [
       { file: "docs/clients/connect.md", kind: "how-to" },
       { file: "docs/clients/calls.md", kind: "how-to" },
       { file: "docs/clients/typed-calls.md", kind: "how-to" },
+      { file: "docs/clients/long-running-calls.md", kind: "how-to" },
       { file: "docs/clients/use-servers.md", kind: "how-to" },
       { file: "docs/clients/configuration-files.md", kind: "reference" },
       { file: "docs/clients/models.md", kind: "how-to" },
@@ -105,7 +122,13 @@ export const navigation: ReadonlyArray<Group> = [
     pages: [
       { file: "docs/operate/observe.md", kind: "how-to" },
       { file: "docs/operate/telemetry.md", kind: "how-to" },
-      { file: "docs/operate/limits.md", kind: "reference" }
+      { file: "docs/operate/size-a-server.md", kind: "how-to", title: "Size a server" },
+      { file: "docs/operate/limits.md", kind: "how-to", title: "Set a limit" },
+      { file: "docs/operate/limits-of-sessions.md", kind: "reference" },
+      { file: "docs/operate/limits-of-hosts.md", kind: "reference" },
+      { file: "docs/operate/limits-of-servers.md", kind: "reference" },
+      { file: "docs/operate/limits-of-transports.md", kind: "reference" },
+      { file: "docs/operate/limits-of-clients.md", kind: "reference" }
     ]
   },
   {
@@ -135,7 +158,10 @@ export const navigation: ReadonlyArray<Group> = [
   {
     title: "Troubleshooting",
     job: "The messages themselves, sent by hand with a shell and curl",
-    pages: [{ file: "docs/troubleshooting/by-hand.md", kind: "tutorial" }]
+    pages: [
+      { file: "docs/troubleshooting/type-errors.md", kind: "reference" },
+      { file: "docs/troubleshooting/by-hand.md", kind: "tutorial" }
+    ]
   },
   {
     title: "Project",
