@@ -6,10 +6,11 @@
  * contain those of the project. An archive has what runs and what describes it: no sources, no source maps.
  * Effect may break a module in a folder, such as `effect/http/HttpServer`, in each minor version, so a package that
  * imports one has a peer of one minor version. The peers of a package are peers of those that depend on it, because
- * some package managers give a package only what it names itself.
+ * some package managers give a package only what it names itself. The sources of a package have its version, by which a
+ * program notices that it has loaded packages that do not fit.
  *
  * `node scripts/manifests.ts` prints each difference as `file message`, and
- * fails if there is any. `--update` first writes the fields, and makes relative links absolute.
+ * fails if there is any. `--update` first writes the fields and the versions, and makes relative links absolute.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -65,6 +66,13 @@ const withFields = (one: Package): string => {
   }\n`
 }
 
+/** Returns the module with the version of a package, with the version of its manifest. */
+const withVersion = ({ folder, manifest: { name, version } }: Package): { file: string; text: string } => {
+  const module = name === "@effect-mcp/protocol" ? "packages/LoadedPackages" : "thisPackage"
+  const file = `packages/${folder}/src/internal/${module}.ts`
+  return { file, text: read(file).replace(new RegExp(`("${name}",\\s+(?:version: )?")[^"]*`), `$1${version}`) }
+}
+
 /** Returns whether a source imports a module of Effect that may break in a minor version. */
 const isUnstable = (file: string): boolean =>
   parse(file, read(file)).imports.some(({ specifier }) => /^effect\/[a-z-]+(?:\/|$)/.test(specifier))
@@ -107,6 +115,9 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
     ...(JSON.stringify(manifest["files"]) === JSON.stringify(shipped)
       ? []
       : [`${one.manifestFile} "files" is not ${JSON.stringify(shipped)}`]),
+    ...[withVersion(one)]
+      .filter(({ file, text }) => text !== read(file))
+      .map(({ file }) => `${file} lacks the version of ${one.manifestFile}; ${fix}`),
     ...problemsOfPeers(one),
     ...missing.map((keyword) => `${one.manifestFile} lacks the keyword "${keyword}"`),
     ...pagesOf(one).flatMap((page) =>
@@ -121,6 +132,8 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
 if (update === true) {
   for (const one of publicPackages) {
     fs.writeFileSync(path.join(root, one.manifestFile), withFields(one))
+    const { file, text } = withVersion(one)
+    fs.writeFileSync(path.join(root, file), text)
     for (const page of pagesOf(one)) fs.writeFileSync(path.join(root, page), withAbsoluteLinks(page))
   }
 }

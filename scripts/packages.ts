@@ -9,6 +9,7 @@
  * - `sizes`: the packages of this project that a server installs take at most 10 MB.
  * - `entries`: Node imports every entry. Both forms of a package export the same names, and a bundle that imports every
  *   entry and uses nothing is empty.
+ * - `copies`: a program with a second copy of a package fails with one line that names both.
  * - `roots`: a project without `@effect/platform-node` imports the entries that need none of Node.
  * - `bundles`: see `packages/bundles.ts`.
  * - `typescript`: each supported compiler accepts the programs and the declarations, as a bundler and as Node resolve
@@ -19,6 +20,7 @@
  * - `template`: a project from the template of a stdio server passes its own checks, and its bundle runs alone.
  */
 import { deepStrictEqual } from "node:assert"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -140,6 +142,24 @@ const importEntries = async (): Promise<string> => {
   return imported.trim()
 }
 
+/** Gives the server a second copy of what the transport uses. */
+const secondCopy = async (): Promise<string> => {
+  const cwd = folder("copies")
+  Program.writeProject(cwd, { ...published, ...peers })
+  await npm.install(cwd, (await registry()).url, folder("cache"))
+  const modules = path.join(cwd, "node_modules", "@effect-mcp")
+  const nested = path.join(modules, "server", "node_modules", "@effect-mcp")
+  for (const name of ["protocol", "session"]) {
+    fs.cpSync(path.join(modules, name), path.join(nested, name), { recursive: true })
+  }
+  fs.writeFileSync(path.join(cwd, "greeter.ts"), Program.greeter())
+  const { status, stderr } = spawnSync(process.execPath, ["greeter.ts"], { cwd, encoding: "utf8", input: "" })
+  const line = stderr.split("\n").find((one) => one.includes("PackageConflictError")) ?? stderr
+  const named = [path.join(modules, "protocol"), path.join(nested, "protocol")].every((place) => line.includes(place))
+  if (status === 0 || !named) throw new Error(`the server ends with ${status}: ${line}`)
+  return line.trim().slice(0, 100)
+}
+
 const importRoots = async (): Promise<string> => {
   const cwd = folder("roots")
   Program.writeProject(cwd, { ...published, ...versionsOf("effect") })
@@ -221,6 +241,7 @@ const parts: ReadonlyArray<Parts.Part> = [
   { name: "lint", run: lint },
   { name: "sizes", run: sizes },
   { name: "entries", run: importEntries },
+  { name: "copies", run: secondCopy },
   { name: "roots", run: importRoots },
   { name: "bundles", run: bundles },
   ...Tools.compilers.map((compiler) => ({ name: `typescript ${compiler.version}`, run: () => compile(compiler) })),

@@ -21,6 +21,8 @@ const bin = (name: string) => path.join(root, "node_modules", ".bin", name)
 /** Writes the versions and the changelogs, in the layout of this workspace, and the versions that templates install. */
 const version = async (): Promise<void> => {
   await run(bin("changeset"), ["version"], { cwd: root })
+  // The sources have the version as well.
+  await run(process.execPath, ["scripts/manifests.ts", "--update"], { cwd: root })
   for (const file of files("packages/*/templates/*/package.json")) {
     const text = publicPackages.reduce((before, { manifest: { name }, manifestFile }) => {
       const { version }: Manifest = JSON.parse(read(manifestFile))

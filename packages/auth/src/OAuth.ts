@@ -1,6 +1,7 @@
 /**
  * OAuth for clients: signs in to the servers that ask for it, and keeps their tokens.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -18,6 +19,7 @@ import { SignInQueue } from "./internal/access/SignInQueue.ts"
 import * as Discovery from "./internal/discovery/Discovery.ts"
 import * as OAuthHttp from "./internal/fetch/OAuthHttp.ts"
 import * as Registration from "./internal/registration/Registration.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import type { OAuthError } from "./OAuthError.ts"
 import * as TokenStore from "./TokenStore.ts"
 import * as UserAgent from "./UserAgent.ts"
@@ -351,6 +353,7 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
  */
 export const layer = (options: Options = {}): Layer.Layer<OAuth | ClientAuthorization.ClientAuthorization> =>
   Layer.effectContext(Effect.gen(function*() {
+    LoadedPackages.check(thisPackage)
     for (const own of [{}, ...Object.values(options.servers ?? {})]) {
       const { grant, identity }: ServerOptions = { ...options, ...own }
       const problem = identity && ClientIdentity.check(identity, { hasGrant: grant !== undefined })

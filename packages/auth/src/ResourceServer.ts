@@ -2,6 +2,7 @@
  * A server that accepts the access tokens of OAuth issuers: its `Authentication`, and its metadata (AUT-01 to AUT-03,
  * AUT-41 to AUT-49).
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import { InvalidOptionError } from "@effect-mcp/session/InvalidOptionError"
 import * as UsedStates from "@effect-mcp/session/UsedStates"
@@ -28,6 +29,7 @@ import * as ProtectedResources from "./internal/resource/ProtectedResources.ts"
 import * as RequestIdentity from "./internal/resource/RequestIdentity.ts"
 import * as Scopes from "./internal/resource/Scopes.ts"
 import * as TokenVerification from "./internal/resource/TokenVerification.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import * as TokenVerifier from "./TokenVerifier.ts"
 import type { VerifiedToken } from "./VerifiedToken.ts"
 
@@ -243,6 +245,7 @@ export const layer = <R = never>(
   const proofs = proofsOf(options.dpop ?? {})
 
   const made = Effect.gen(function*() {
+    LoadedPackages.check(thisPackage)
     const clock = yield* Clock.Clock
     const scope = yield* Scope.Scope
     const verification = TokenVerification.make({

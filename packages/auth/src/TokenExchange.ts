@@ -3,7 +3,7 @@
  *
  * The client's own token goes to the issuer that has issued it, and nowhere else (AUT-43).
  */
-import { CanonicalJson } from "@effect-mcp/protocol/internal"
+import { CanonicalJson, LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Clock from "effect/Clock"
@@ -21,6 +21,7 @@ import * as IssuerUrl from "./internal/resource/IssuerUrl.ts"
 import { RememberedResults } from "./internal/resource/RememberedResults.ts"
 import * as ServerCredential from "./internal/resource/ServerCredential.ts"
 import * as SubjectTokens from "./internal/resource/SubjectTokens.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import * as OAuthError from "./OAuthError.ts"
 
 /**
@@ -131,6 +132,7 @@ export const layer = (options: Options): Layer.Layer<TokenExchange> => {
   return Layer.effect(
     TokenExchange,
     Effect.gen(function*() {
+      LoadedPackages.check(thisPackage)
       const clock = yield* Clock.Clock
       const http = yield* OAuthHttp.makeNode({ allowedOrigins: [tokenEndpoint ?? issuer], timeout: options.timeout })
       const exchange = ExchangeRequest.make({ issuer, client: options.client, tokenEndpoint }, http, clock)

@@ -3,6 +3,7 @@
  */
 import { SupervisedSessions, SupervisedTransport } from "@effect-mcp/client/internal"
 import { type Capabilities, McpError, type MethodTable, Revision } from "@effect-mcp/protocol"
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { GroupRegistration, GroupRuntime } from "@effect-mcp/server/internal"
 import type * as McpGroup from "@effect-mcp/server/McpGroup"
 import type * as McpMiddleware from "@effect-mcp/server/McpMiddleware"
@@ -29,6 +30,7 @@ import * as Askers from "./internal/Askers.ts"
 import { ClientSessions } from "./internal/ClientSessions.ts"
 import * as ProxiedGroup from "./internal/ProxiedGroup.ts"
 import * as RemoteErrors from "./internal/RemoteErrors.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import { trust } from "./internal/trust.ts"
 
 /**
@@ -283,6 +285,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
   McpServer | Exclude<R, Scope.Scope> | MiddlewareServices<M>
 > =>
   Layer.effectDiscard(Effect.gen(function*() {
+    LoadedPackages.check(thisPackage)
     const id = idOf(group)
     // The builder of a Layer provides its scope, which the type of the result leaves out.
     const context = trust<Context.Context<R>>(yield* Effect.context<Exclude<R, Scope.Scope>>())

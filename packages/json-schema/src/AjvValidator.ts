@@ -30,6 +30,7 @@
  * not checked; the keyword `nullable: true` of OpenAPI counts beside a `type`; in drafts 07, 06 and 04 the siblings of
  * a `$ref` count.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { LeastRecentlyUsed, NumericOption } from "@effect-mcp/session/internal"
 import {
   type Check,
@@ -41,6 +42,7 @@ import * as UnsupportedSchemaError from "@effect-mcp/session/UnsupportedSchemaEr
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as CountedAjv from "./internal/CountedAjv.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 
 /**
  * A compiled regular expression, of any engine.
@@ -117,6 +119,7 @@ const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchemaErro
  * @category constructors
  */
 export const make = (options: Options = {}): JsonSchemaValidatorShape => {
+  LoadedPackages.check(thisPackage)
   NumericOption.check(options, {
     maxSchemaCharacters: NumericOption.count,
     maxSteps: NumericOption.count,

@@ -4,6 +4,7 @@
 export * as HeaderValue from "./internal/headers/HeaderValue.ts"
 export * as ParameterHeader from "./internal/headers/ParameterHeader.ts"
 export * as RequestHeaders from "./internal/headers/RequestHeaders.ts"
+export * as LoadedPackages from "./internal/packages/LoadedPackages.ts"
 export * as Caching from "./internal/results/Caching.ts"
 export * as ResultType from "./internal/results/ResultType.ts"
 export * as CanonicalJson from "./internal/text/CanonicalJson.ts"

@@ -2,6 +2,7 @@
  * The server of an application: the groups that Layers register with it, served over any transport.
  */
 import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
@@ -17,6 +18,7 @@ import type { Declarable, Registered, Registration } from "./internal/registry/E
 import { GivenReferences } from "./internal/registry/GivenReferences.ts"
 import { RegistrationError } from "./internal/registry/RegistrationError.ts"
 import { ServerRegistry, type Serving } from "./internal/registry/ServerRegistry.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import { trust } from "./internal/trust.ts"
 import type { ListHints } from "./McpCaching.ts"
 import type { RequestServices } from "./McpMiddleware.ts"
@@ -251,6 +253,7 @@ const build = Effect.fnUntraced(function*<A, E, R>(
   E,
   Scope.Scope | Exclude<R, McpServer>
 > {
+  LoadedPackages.check(thisPackage)
   const references = new GivenReferences(yield* Effect.context())
   const registry = new ServerRegistry(options, references, yield* Effect.scope)
   const context = yield* Layer.build(Layer.provideMerge(groups, Layer.succeed(McpServer, registry)))

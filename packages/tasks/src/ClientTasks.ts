@@ -1,6 +1,7 @@
 /**
  * The tasks of a client: answers to a server that outlive the requests of its questions.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { webCrypto } from "@effect-mcp/session/internal"
 import type { GatedClientTasks } from "@effect-mcp/session/internalEngine"
 import * as Context from "effect/Context"
@@ -10,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import * as ClientTaskDispatch from "./internal/client/ClientTaskDispatch.ts"
 import * as ClientTaskEndpoint from "./internal/client/ClientTaskEndpoint.ts"
 import * as TaskSettings from "./internal/runs/TaskSettings.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import type { TaskOptions } from "./ServerTasks.ts"
 import { TaskStore } from "./TaskStore.ts"
 
@@ -81,6 +83,7 @@ export class ClientTasks extends Context.Service<ClientTasks, ClientTasksShape>(
  */
 export const make = (options: Options = {}): Effect.Effect<ClientTasksShape, never, TaskStore | Scope.Scope> =>
   Effect.flatMap(TaskStore, (store) => {
+    LoadedPackages.check(thisPackage)
     const { server = webCrypto.randomUUID(), ...times } = options
     const made = ClientTaskEndpoint.ClientTaskEndpoint.make(store, { ...TaskSettings.make(times), owner: server })
     return Effect.map(made, (endpoint) => ({

@@ -1,6 +1,7 @@
 /**
  * The tasks of a server: calls of tools that outlive their requests.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import type { GatedServerTasks } from "@effect-mcp/session/internalEngine"
 import * as Context from "effect/Context"
@@ -14,6 +15,7 @@ import { TaskDispatch } from "./internal/server/TaskDispatch.ts"
 import { TaskEndpoint, type TaskPlan, type TaskSupport as Support } from "./internal/server/TaskEndpoint.ts"
 import * as TaskExtensionHandlers from "./internal/server/TaskExtensionHandlers.ts"
 import * as TaskHandlers from "./internal/server/TaskHandlers.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import { TaskStore } from "./TaskStore.ts"
 
 /**
@@ -158,6 +160,7 @@ const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
  */
 export const make = (options: Options): Effect.Effect<ServerTasksShape, never, TaskStore | Scope.Scope> =>
   Effect.gen(function*() {
+    LoadedPackages.check(thisPackage)
     const store = yield* TaskStore
     const endpoint = yield* TaskEndpoint.make(store, {
       ...TaskSettings.make(options),

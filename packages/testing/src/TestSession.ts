@@ -3,6 +3,7 @@
  * uses a session.
  */
 import { type JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import {
   ClientSession,
   type Handlers,
@@ -18,6 +19,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { thisPackage } from "./internal/thisPackage.ts"
 import * as Transcript from "./Transcript.ts"
 
 /**
@@ -225,6 +227,7 @@ export const make = Effect.fnUntraced(function*<
 >(
   ...[handlers, options = {}]: Parts<S, C, RClient, RServer>
 ): Effect.fn.Return<TestSessionShape, Failure, Scope.Scope | Services<S, C, RClient, RServer>> {
+  LoadedPackages.check(thisPackage)
   const { client, server, transports } = options
   const pair = transports ?? (yield* inMemory(options))
   const ends = { client: yield* recorded(pair.client), server: yield* recorded(pair.server) }

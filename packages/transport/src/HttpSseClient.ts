@@ -6,6 +6,7 @@
  * The session ends with its stream, which cannot be resumed. `HttpFallbackClient` finds out which of the two HTTP
  * transports a server supports.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
@@ -15,6 +16,7 @@ import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import * as Sse from "./Sse.ts"
 
 /**
@@ -76,6 +78,7 @@ export const make = (
       ])
     ),
     ([connection, SecretHeaders]) => {
+      LoadedPackages.check(thisPackage)
       NumericOption.check(options, rules)
       return Effect.flatMap(SecretHeaders.make(options), ({ authorization, headers, hide }) => {
         const made = connection.make({

@@ -7,6 +7,7 @@
  *
  * Both endpoints can stand beside Streamable HTTP, in front of the same {@link SessionHost} (SSE-09).
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
@@ -23,6 +24,7 @@ import * as HttpServerSettings from "./internal/http/server/HttpServerSettings.t
 import * as HttpSseHandler from "./internal/http/server/sse/HttpSseHandler.ts"
 import { messagesPath } from "./internal/http/server/sse/messagesPath.ts"
 import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 
 /**
  * The paths of the two endpoints (SSE-01), which may be equal.
@@ -104,6 +106,7 @@ export interface Endpoints {
 export const makeHandlers = Effect.fnUntraced(function*(
   options: Options = {}
 ): Effect.fn.Return<Endpoints, never, Authentication | SessionHost.SessionHost | Scope.Scope> {
+  LoadedPackages.check(thisPackage)
   NumericOption.check(options, rules)
   const { endpoint, paths } = options
   const messagesOf = messagesPath(paths?.stream ?? "/sse", paths?.messages ?? "/messages")

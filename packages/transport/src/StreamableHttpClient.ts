@@ -8,6 +8,7 @@
  * resumed, and the session sends such a request once more. Any other request that may have been carried out fails as
  * `OutcomeUnknown`.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as Duration from "effect/Duration"
@@ -19,6 +20,7 @@ import * as HttpClients from "./internal/http/client/HttpClients.ts"
 import * as ReconnectDelay from "./internal/http/client/streamable/ReconnectDelay.ts"
 import type { Settings } from "./internal/http/client/streamable/StreamableHttpClientConnection.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 import * as Sse from "./Sse.ts"
 
 /**
@@ -152,6 +154,7 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
       ])
     ),
     ([connection, SecretHeaders]) => {
+      LoadedPackages.check(thisPackage)
       NumericOption.check(options, rules)
       NumericOption.check(options.reconnect, reconnectRules, "reconnect.")
       return Effect.flatMap(

@@ -6,6 +6,7 @@
  * A POST carries one message, and its response is JSON or an event stream. A GET opens the standalone SSE stream, for
  * messages that belong to no request. A DELETE ends the session.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { EventStore } from "@effect-mcp/session/EventStore"
 import { NumericOption } from "@effect-mcp/session/internal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -25,6 +26,7 @@ import type * as HttpServerOptions from "./HttpServerOptions.ts"
 import { GuardedEventStore } from "./internal/http/server/GuardedEventStore.ts"
 import * as StatefulHandler from "./internal/http/server/streamable/StatefulHandler.ts"
 import * as StreamableParts from "./internal/http/server/streamable/StreamableParts.ts"
+import { thisPackage } from "./internal/thisPackage.ts"
 
 /**
  * Options of a server; all are optional.
@@ -78,6 +80,7 @@ export const makeHandler = Effect.fnUntraced(function*(
   never,
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
+  LoadedPackages.check(thisPackage)
   NumericOption.check(options, StreamableParts.sessionRules)
   const { exchanges, guard, responses, settings } = yield* StreamableParts.make(options)
   const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))

@@ -5,11 +5,13 @@
  *
  * Both sides send the same close codes; see `WebSocketServer`.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
+import { thisPackage } from "./internal/thisPackage.ts"
 import { settings } from "./internal/websocket/client/ClientSettings.ts"
 
 /**
@@ -71,6 +73,7 @@ export const make = (
   options: Options
 ): Effect.Effect<Transport.Transport["Service"], never, WebSocketConstructor> =>
   Effect.gen(function*() {
+    LoadedPackages.check(thisPackage)
     const { WebSocketConstructor } = yield* Effect.promise(() => import("effect/socket/Socket"))
     const construct = yield* WebSocketConstructor
     const connection = yield* loaded

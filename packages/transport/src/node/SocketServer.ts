@@ -6,6 +6,7 @@
  * reason. For a Unix domain socket, the mode of the file decides who may connect. Windows has none, because its pipes
  * are not files.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -23,6 +24,7 @@ import { SessionPerConnection } from "../internal/shared/SessionPerConnection.ts
 import * as SocketHandler from "../internal/socket/SocketHandler.ts"
 import * as TcpListener from "../internal/socket/TcpListener.ts"
 import * as UnixListener from "../internal/socket/UnixListener.ts"
+import { thisPackage } from "../internal/thisPackage.ts"
 
 /**
  * Options for the connections of a server; all are optional.
@@ -152,6 +154,7 @@ export class ListenError extends Data.TaggedError("ListenError")<{
 export const serve = Effect.fnUntraced(function*(
   options: Options = {}
 ): Effect.fn.Return<void, never, Scope.Scope | SessionHost.SessionHost | EffectSocketServer.SocketServer> {
+  LoadedPackages.check(thisPackage)
   NumericOption.check(options, rules)
   const server = yield* EffectSocketServer.SocketServer
   const host = yield* SessionHost.SessionHost

@@ -4,6 +4,7 @@
  * the child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is
  * left.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
@@ -13,6 +14,7 @@ import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Redacted from "effect/Redacted"
 import * as HiddenSecrets from "../HiddenSecrets.ts"
 import * as StdioClientConnection from "../internal/stdio/StdioClientConnection.ts"
+import { thisPackage } from "../internal/thisPackage.ts"
 
 /**
  * The environment variables that a child inherits by default: those that programs need to find their files and their
@@ -138,6 +140,7 @@ const environment = (options: Options): Record<string, string | Redacted.Redacte
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Transport.Transport["Service"], never, ChildProcessSpawner> {
+  LoadedPackages.check(thisPackage)
   NumericOption.check(options, rules)
   const spawner = yield* ChildProcessSpawner
   const { args = [], description, env = {}, stderr } = options

@@ -2,6 +2,7 @@
  * The server of stdio. It exchanges messages over the standard input and output of this process, which clients start as
  * their child (STD-01). Only messages go to standard output (STD-03).
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { HandlerCutoff, NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -25,6 +26,7 @@ import { unwrapCause } from "../internal/shared/platformErrors.ts"
 import * as Turns from "../internal/shared/Turns.ts"
 import * as consoleToStderr from "../internal/stdio/consoleToStderr.ts"
 import { ProgressGap } from "../internal/stdio/ProgressGap.ts"
+import { thisPackage } from "../internal/thisPackage.ts"
 import * as JsonLines from "../JsonLines.ts"
 
 /**
@@ -145,6 +147,7 @@ const open = Effect.fnUntraced(function*(
 export const make = Effect.fnUntraced(function*(
   options?: Options
 ): Effect.fn.Return<Transport.Transport["Service"], never, Stdio.Stdio> {
+  LoadedPackages.check(thisPackage)
   NumericOption.check(options, rules)
   const stdio = yield* Stdio.Stdio
   let used = false

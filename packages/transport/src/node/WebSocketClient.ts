@@ -1,10 +1,12 @@
 /** `WebSocketClient` on Node, over `ws`, which sends headers and controls the socket. */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "../HttpClientOptions.ts"
+import { thisPackage } from "../internal/thisPackage.ts"
 import { rules, settings } from "../internal/websocket/client/ClientSettings.ts"
 import type { NodeSettings } from "../internal/websocket/client/NodeWebSocketClientConnection.ts"
 import * as WebSocketSettings from "../internal/websocket/WebSocketSettings.ts"
@@ -91,6 +93,7 @@ export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport
   Layer.effect(
     Transport.Transport,
     Effect.gen(function*() {
+      LoadedPackages.check(thisPackage)
       const connection = yield* loaded
       const SecretHeaders = yield* loadedSecretHeaders
       const secret = yield* SecretHeaders.make(options)

@@ -37,6 +37,7 @@
  * 1000, 1001 and a close frame without a code are a normal end. Any other code, and a connection that ends without a
  * close frame, is a failure of the transport.
  */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -56,6 +57,7 @@ import * as HttpServerSettings from "../internal/http/server/HttpServerSettings.
 import * as NodeListener from "../internal/http/server/NodeListener.ts"
 import * as StreamWatchdog from "../internal/http/server/StreamWatchdog.ts"
 import * as IncomingMessages from "../internal/shared/IncomingMessages.ts"
+import { thisPackage } from "../internal/thisPackage.ts"
 import * as WebSocketHandler from "../internal/websocket/server/WebSocketHandler.ts"
 import * as WebSocketUpgrade from "../internal/websocket/server/WebSocketUpgrade.ts"
 import * as WebSocketSettings from "../internal/websocket/WebSocketSettings.ts"
@@ -152,6 +154,7 @@ export const makeHandler = Effect.fnUntraced(function*(
   never,
   Authentication | SessionHost.SessionHost | Scope.Scope
 > {
+  LoadedPackages.check(thisPackage)
   NumericOption.check(options, rules)
   const { allowedHosts, allowedOrigins, identifyTimeout, maxInitializeBytes } = options
   // The limits of messages are those of WebSocket messages, and not of the requests that are upgraded. Of HTTP, a

@@ -1,6 +1,7 @@
 /** A client of one server: its supervisor, its calls, its lists and its answers, put together. */
 
 import type { Logging, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import { NumericOption } from "@effect-mcp/session/internal"
@@ -25,6 +26,7 @@ import * as TaskIds from "../../TaskIds.ts"
 import * as Answering from "../answers/Answering.ts"
 import type * as ListChanges from "../lists/ListChanges.ts"
 import * as ServerLogs from "../logs/ServerLogs.ts"
+import { thisPackage } from "../thisPackage.ts"
 import { trust } from "../trust.ts"
 import { StderrLines } from "./StderrLines.ts"
 import * as SupervisedSessions from "./SupervisedSessions.ts"
@@ -155,6 +157,7 @@ export const make = Effect.fnUntraced(function*(
   target: McpTarget<unknown, unknown>,
   options: AnyOptions
 ): Effect.fn.Return<SupervisedClient, never, Scope.Scope> {
+  LoadedPackages.check(thisPackage)
   check(options)
   const scope = yield* Effect.scope
   // The types of the constructor demand the services of the target and of the handlers.

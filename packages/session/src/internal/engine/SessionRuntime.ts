@@ -29,6 +29,7 @@
  */
 
 import { CloseReason, type Handshake, type JsonRpc, type MethodDefinition, type Revision } from "@effect-mcp/protocol"
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -47,6 +48,7 @@ import { type Connection, type Hooks, type Inbound, type StreamOrigin, Transport
 import { TransportError } from "../../TransportError.ts"
 import { compareAndSetUnsafe } from "../collections/compareAndSet.ts"
 import type * as SlidingBuffer from "../collections/SlidingBuffer.ts"
+import { thisPackage } from "../thisPackage.ts"
 import { Capacity } from "./Capacity.ts"
 import { IncomingRequests } from "./IncomingRequests.ts"
 import { NotificationQueue } from "./NotificationQueue.ts"
@@ -127,6 +129,7 @@ export interface Surroundings {
 
 /** Returns the transport and the services of the program that makes the session. */
 export const surroundings: Effect.Effect<Surroundings, never, Transport> = Effect.gen(function*() {
+  LoadedPackages.check(thisPackage)
   return {
     transport: yield* Transport,
     context: yield* Effect.context<never>(),

@@ -1,6 +1,7 @@
 /** The implementation of `SessionHost`: it connects the table, slots, store, timer, opener and closer of one host. */
 
 import { CloseReason } from "@effect-mcp/protocol"
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -19,6 +20,7 @@ import { Timer } from "../engine/Timer.ts"
 import * as ServerDefinition from "../server/ServerDefinition.ts"
 import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
 import * as StatelessServerImplementation from "../server/StatelessServerImplementation.ts"
+import { thisPackage } from "../thisPackage.ts"
 import * as Broadcast from "./Broadcast.ts"
 import * as Expiry from "./Expiry.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
@@ -55,6 +57,7 @@ export const make = Effect.fnUntraced(function*(
   handlers: Handlers.Handlers<"client", unknown>,
   options: Options
 ): Effect.fn.Return<SessionHostShape, never, Scope.Scope> {
+  LoadedPackages.check(thisPackage)
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
   const scope = Scope.makeUnsafe("parallel")

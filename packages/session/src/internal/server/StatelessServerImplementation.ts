@@ -1,6 +1,7 @@
 /** A server without sessions: the parts that all its frames share. */
 
 import type { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -16,6 +17,7 @@ import { Observers } from "../engine/Observers.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import { Timer } from "../engine/Timer.ts"
 import { monotonicMillis } from "../monotonicMillis.ts"
+import { thisPackage } from "../thisPackage.ts"
 import { FairCapacity } from "./FairCapacity.ts"
 import { FrameServer, type IncomingFrame, type Server } from "./FrameServer.ts"
 import * as InboundEra from "./InboundEra.ts"
@@ -80,6 +82,7 @@ export const makeWith = (
   context: Context.Context<never>,
   clock: Clock.Clock
 ): StatelessServer => {
+  LoadedPackages.check(thisPackage)
   const definition = ServerDefinition.makeStateless(handlers, options, { isShared: true })
   const { limits } = definition
   const budget = Context.get(context, MemoryBudget)

@@ -1,4 +1,5 @@
 /** The connections that a client opens: to a path or a port, or over any socket of Effect. */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import type { Connection } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -6,6 +7,7 @@ import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import * as Net from "node:net"
 import { unwrapCause } from "../shared/platformErrors.ts"
+import { thisPackage } from "../thisPackage.ts"
 import * as SocketConnection from "./SocketConnection.ts"
 import type { Address } from "./SocketListener.ts"
 import { socketOfNode } from "./socketOfNode.ts"
@@ -30,6 +32,7 @@ const connected = (socket: Net.Socket): Effect.Effect<void, unknown> =>
 /** Opens a connection to the server that listens at an address. `target` names it in errors. */
 export const openAddress = (at: Address, target: string, settings: SocketConnection.Settings): Opened =>
   Effect.gen(function*() {
+    LoadedPackages.check(thisPackage)
     const failed = (cause: unknown) => TransportError.make({ _tag: "ConnectFailed", target, cause: unwrapCause(cause) })
     // Node would connect over TCP.
     if ("path" in at && at.path === "") return yield* failed(new Error("the path is empty"))
@@ -49,6 +52,7 @@ export const openAddress = (at: Address, target: string, settings: SocketConnect
 export const openSocket = (socket: Socket.Socket, settings: SocketConnection.Settings): Opened => {
   let isUsed = false
   const acquire = Effect.suspend(() => {
+    LoadedPackages.check(thisPackage)
     if (isUsed) return Effect.fail(TransportError.make({ _tag: "InUse" }))
     isUsed = true
     return Effect.void

@@ -1,4 +1,5 @@
 /** A server without sessions whose requests in flight can be waited for. */
+import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Limits from "@effect-mcp/session/Limits"
@@ -6,6 +7,7 @@ import * as StatelessServer from "@effect-mcp/session/StatelessServer"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as HttpServerOptions from "../../../../HttpServerOptions.ts"
+import { thisPackage } from "../../../thisPackage.ts"
 import * as StatelessHandler from "./StatelessHandler.ts"
 import * as StreamableParts from "./StreamableParts.ts"
 
@@ -20,6 +22,7 @@ export const make = Effect.fnUntraced(function*<const H extends Handlers.Handler
   options: Options<R>
 ) {
   NumericOption.check<HttpServerOptions.StreamableOptions>(options, StreamableParts.rules)
+  LoadedPackages.check(thisPackage)
   const { exchanges, guard, responses } = yield* StreamableParts.make(options)
   const server = yield* StatelessServer.make<H, R>(handlers, options)
   const gracefulMillis = Limits.make(options.limits).gracefulTimeout
