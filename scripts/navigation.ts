@@ -1,19 +1,35 @@
 /**
  * Checks that the navigation of the documentation site (`packages/site/src/navigation.ts`) has each page of `docs`
- * once, and only pages that exist. Decisions have an index of their own.
+ * once, and only pages that exist. Decisions have an index of their own. Each page has a kind, and is no longer than
+ * `maxLines` unless it is a record.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { entries } from "../packages/site/src/navigation.ts"
-import { files, root } from "./workspace.ts"
+import { entries, kinds, maxLines } from "../packages/site/src/navigation.ts"
+import { files, read, root } from "./workspace.ts"
+
+/** Pages that are too long until they are divided. A page that fits has no line here. */
+const undivided: ReadonlyArray<string> = ["README.md"]
 
 const pages = files("docs/**/*.md").filter((file) => !/^docs\/decisions\/\d/.test(file))
 const named = entries.map(({ file }) => file)
+const existing = entries.filter(({ file }) => fs.existsSync(path.join(root, file)))
+
+const long = existing
+  .map(({ file, kind }) => ({ file, kind, lines: read(file).trimEnd().split("\n").length }))
+  .filter(({ kind, lines }) => kind !== "record" && lines > maxLines)
 
 const problems = [
   ...pages.filter((page) => !named.includes(page)).map((page) => `${page} is in no group of the navigation`),
   ...named.filter((file, index) => named.indexOf(file) !== index).map((file) => `${file} is in the navigation twice`),
-  ...named.filter((file) => !fs.existsSync(path.join(root, file))).map((file) => `${file} is in the navigation only`)
+  ...entries.filter((entry) => !existing.includes(entry)).map(({ file }) => `${file} is in the navigation only`),
+  ...entries.filter(({ kind }) => !kinds.includes(kind)).map(({ file }) => `${file} has no kind: ${kinds.join(", ")}`),
+  ...long.filter(({ file }) => !undivided.includes(file)).map(({ file, lines }) =>
+    `${file} has ${lines} lines, and a page may have ${maxLines}: divide it by the jobs of its readers`
+  ),
+  ...undivided.filter((file) => !long.some((page) => page.file === file)).map((file) =>
+    `${file} is short enough: remove it from the list of undivided pages`
+  )
 ]
 for (const problem of problems) console.log(problem)
 if (problems.length > 0) process.exitCode = 1

@@ -4,10 +4,12 @@
  */
 
 /**
- * The kind of a page: to learn by doing, to reach an aim, to understand, or to look up. A page is of one kind.
- * A record is a file of the project that is no page for users. It may be longer than a page.
+ * The kinds of pages: to learn by doing, to reach an aim, to understand, or to look up. A page is of one kind. A record
+ * is a file of the project that is no page for users. It may be longer than a page.
  */
-export type Kind = "tutorial" | "how-to" | "explanation" | "reference" | "record"
+export const kinds = ["tutorial", "how-to", "explanation", "reference", "record"] as const
+
+export type Kind = (typeof kinds)[number]
 
 /** A page, by its file in the repository. Without a title, it has that of its first heading. */
 export interface Entry {
