@@ -21,6 +21,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   server: ["transport", "tasks", "session", "protocol"],
   client: ["server", "auth", "transport", "tasks", "session", "protocol"],
   gateway: ["client", "server", "auth", "transport", "tasks", "session", "protocol"],
+  cli: ["client", "server", "auth", "transport", "session", "protocol"],
   testing: ["auth", "transport", "tasks", "session", "protocol"],
   examples: ["protocol", "session", "tasks", "transport", "auth", "server", "client", "testing"],
   interop: ["protocol", "session", "json-schema", "transport", "auth", "server", "client", "testing", "examples"],
@@ -120,10 +121,20 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   ],
   "effect/rpc/*": "packages/server/src/McpRpcGroup.ts",
   "effect/http-api/*": ["packages/server/src/McpHttpApi.ts", "packages/server/src/internal/httpApi/*"],
-  "effect/FileSystem": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
-  "effect/Path": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
+  "effect/FileSystem": [
+    "packages/server/src/McpDirectory.ts",
+    "packages/server/src/internal/directory/*",
+    "packages/cli/src/console/*"
+  ],
+  "effect/Path": [
+    "packages/server/src/McpDirectory.ts",
+    "packages/server/src/internal/directory/*",
+    "packages/cli/src/console/*"
+  ],
   "effect/PlatformError": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
+  "effect/cli/*": ["packages/cli/src/commandLine.ts", "packages/cli/src/console/*"],
+  "effect/Terminal": "packages/cli/src/console/*",
   "effect/net/*": ["packages/transport/src/internal/*", "packages/auth/src/internal/fetch/AddressPolicy.ts"],
   "effect/socket/*": "packages/transport/src/*",
   "effect/Arbitrary": "packages/testing/src/*",
@@ -311,7 +322,7 @@ const relativeFault = ({ file, from, specifier }: Arrow): string | undefined => 
   if (!isSharedScript && !imported.startsWith(`packages/${from.folder}/`)) {
     return `"${specifier}" is outside of the package: import the other package by its name`
   }
-  return specifier.endsWith(".ts") ? undefined : `"${specifier}" lacks the extension .ts`
+  return /\.(?:ts|json)$/.test(specifier) ? undefined : `"${specifier}" lacks the extension .ts`
 }
 
 /** Returns the fault of an import of a package of this workspace. */
@@ -397,7 +408,10 @@ const manifestFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<
   imported.delete(one.manifest.name)
 
   const runtime = Object.keys({ ...dependencies, ...peerDependencies })
-  const usable = one.manifest.private === true ? [...runtime, ...Object.keys(devDependencies ?? {})] : runtime
+  // Users install no private package, and a program is bundled with what it imports.
+  const usable = one.manifest.private === true || one.manifest.bin !== undefined
+    ? [...runtime, ...Object.keys(devDependencies ?? {})]
+    : runtime
   const undeclared = Array.from(imported).filter(([name]) => !usable.includes(name)).map(([name, { file, line }]) => ({
     file,
     line,
@@ -524,14 +538,16 @@ const fileCycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> =>
   )
 
 /**
- * Returns the room of a file: its folder below `src/internal`, or the folder of a private package in `src`. Any other
- * file, such as a public module, is a room of its own.
+ * Returns the room of a file: its folder below `src/internal`, or the folder of a private package or of a program in
+ * `src`. Any other file, such as a public module, is a room of its own.
  */
 const roomOf = ({ folder, manifest }: Package, file: string): string => {
   const source = `packages/${folder}/src`
   const inSource = path.posix.relative(source, file).split("/")
   if (inSource[0] === "internal") return inSource.length > 2 ? path.posix.dirname(file) : file
-  return manifest.private === true && inSource.length > 1 ? `${source}/${inSource[0]}` : file
+  return (manifest.private === true || manifest.bin !== undefined) && inSource.length > 1
+    ? `${source}/${inSource[0]}`
+    : file
 }
 
 /**

@@ -15,7 +15,7 @@ import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { orExit } from "./commandLine.ts"
 import { parse } from "./syntax.ts"
-import { type Package, publicModules, publicPackages, read, root } from "./workspace.ts"
+import { libraries, type Package, publicModules, read, root } from "./workspace.ts"
 
 const { values: { update } } = orExit(() => parseArgs({ options: { update: { type: "boolean" } } }))
 
@@ -132,7 +132,7 @@ const write = (one: Package): Package => {
   return { ...one, manifest: JSON.parse(text) }
 }
 
-const checked = update === true ? publicPackages.map(write) : publicPackages
+const checked = update === true ? libraries.map(write) : libraries
 const problems = checked.flatMap(problemsOf)
 for (const problem of problems) console.log(problem)
 if (problems.length > 0) {

@@ -9,7 +9,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { build, type OutputOptions } from "rolldown"
-import { type Package, publicPackages, root } from "./workspace.ts"
+import { libraries, type Package, root } from "./workspace.ts"
 
 /**
  * The entries of each package whose modules are joined to one file, one or several for a file. A module is joined for
@@ -72,6 +72,6 @@ const write = async (one: Package): Promise<number> => {
   return written.filter(({ type }) => type === "chunk").length
 }
 
-for (const one of publicPackages) {
+for (const one of libraries) {
   console.log(`packages/${one.folder}/dist/joined: ${one.sources.length} modules in ${await write(one)} files`)
 }

@@ -66,11 +66,12 @@ const withFields = (one: Package): string => {
   }\n`
 }
 
-/** Returns the module with the version of a package, with the version of its manifest. */
-const withVersion = ({ folder, manifest: { name, version } }: Package): { file: string; text: string } => {
+/** Returns the module with the version of a package, with the version of its manifest. A program has none. */
+const withVersion = ({ folder, manifest: { bin, name, version } }: Package): Array<{ file: string; text: string }> => {
+  if (bin !== undefined) return []
   const module = name === "@effect-mcp/protocol" ? "packages/LoadedPackages" : "thisPackage"
   const file = `packages/${folder}/src/internal/${module}.ts`
-  return { file, text: read(file).replace(new RegExp(`("${name}",\\s+(?:version: )?")[^"]*`), `$1${version}`) }
+  return [{ file, text: read(file).replace(new RegExp(`("${name}",\\s+(?:version: )?")[^"]*`), `$1${version}`) }]
 }
 
 /** Returns whether a source imports a module of Effect that may break in a minor version. */
@@ -115,7 +116,7 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
     ...(JSON.stringify(manifest["files"]) === JSON.stringify(shipped)
       ? []
       : [`${one.manifestFile} "files" is not ${JSON.stringify(shipped)}`]),
-    ...[withVersion(one)]
+    ...withVersion(one)
       .filter(({ file, text }) => text !== read(file))
       .map(({ file }) => `${file} lacks the version of ${one.manifestFile}; ${fix}`),
     ...problemsOfPeers(one),
@@ -132,8 +133,7 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
 if (update === true) {
   for (const one of publicPackages) {
     fs.writeFileSync(path.join(root, one.manifestFile), withFields(one))
-    const { file, text } = withVersion(one)
-    fs.writeFileSync(path.join(root, file), text)
+    for (const { file, text } of withVersion(one)) fs.writeFileSync(path.join(root, file), text)
     for (const page of pagesOf(one)) fs.writeFileSync(path.join(root, page), withAbsoluteLinks(page))
   }
 }

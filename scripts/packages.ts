@@ -17,6 +17,8 @@
  * - `node`: the oldest supported Node and the newest import every entry, and run the server of the README.
  * - `npm`, `pnpm`, `yarn`, `bun`, `deno`: the server of the README is installed, and a client calls its tool. The
  *   entries are imported.
+ * - `programs`: npx runs the command line from the registry, which installs nothing else, and it calls the server of
+ *   the README.
  * - `template`: a project from the template of a stdio server passes its own checks, and its bundle runs alone.
  */
 import { deepStrictEqual } from "node:assert"
@@ -35,14 +37,14 @@ import * as Program from "./packages/program.ts"
 import * as Registry from "./packages/registry.ts"
 import * as Tools from "./packages/tools.ts"
 import * as Template from "./template.ts"
-import { publicPackages, root } from "./workspace.ts"
+import { libraries, type Manifest, programs, publicPackages, root } from "./workspace.ts"
 
 const { peers, versionsOf } = Program
 const optionalPeers = versionsOf("@effect/vitest", "vitest")
 
-const published = Object.fromEntries(publicPackages.map(({ manifest }) => [manifest.name, `^${manifest.version}`]))
+const published = Object.fromEntries(libraries.map(({ manifest }) => [manifest.name, `^${manifest.version}`]))
 
-const entries = publicPackages.flatMap(({ manifest }) =>
+const entries = libraries.flatMap(({ manifest }) =>
   Object.keys(manifest.exports ?? {})
     .filter((entry) => entry !== "./package.json")
     .map((entry) => path.posix.join(manifest.name, entry))
@@ -111,9 +113,10 @@ const project = once(async () => {
 const lint = async (): Promise<string> => {
   const attw = await Tools.commandOf(Tools.arethetypeswrong, "attw")
   const publint = path.join(root, "node_modules", ".bin", "publint")
-  for (const { file } of await archives()) {
+  const withoutModules = new Set(programs.map(({ manifest }) => manifest.name))
+  for (const { file, name } of await archives()) {
     await run(publint, [file, "--strict"], { cwd: root })
-    await run(process.execPath, [attw, file, "--profile", "esm-only"], { cwd: root })
+    if (!withoutModules.has(name)) await run(process.execPath, [attw, file, "--profile", "esm-only"], { cwd: root })
   }
   return `${publicPackages.length} archives`
 }
@@ -226,6 +229,28 @@ const installWith = async ({ install, name }: PackageManagers.PackageManager): P
   return `the tool answers; ${(await run(command, args, { cwd: everything, env })).trim()}`
 }
 
+/** Runs each program as a user does that has installed nothing, and then in a project with a server. */
+const runPrograms = async (): Promise<string> => {
+  const { url } = await registry()
+  const empty = folder("programs")
+  PackageManagers.writeScope(empty, url)
+  const cache = folder("programs cache")
+  const server = await project()
+  fs.writeFileSync(path.join(server, "greeter.ts"), Program.greeter())
+  for (const { manifest } of programs) {
+    const npx = ["exec", "--yes", "--cache", cache, "--", `${manifest.name}@${manifest.version}`]
+    await run("npm", [...npx, "--version"], { cwd: empty })
+    const words = ["call", "greet", "name=Ada", "--", process.execPath, path.join(server, "greeter.ts")]
+    deepStrictEqual(await run("npm", [...npx, ...words], { cwd: empty }), "Hello, Ada!\n")
+    for (const installed of fs.globSync("_npx/*/node_modules/**/package.json", { cwd: cache })) {
+      const { name }: Manifest = JSON.parse(fs.readFileSync(path.join(cache, installed), "utf8"))
+      deepStrictEqual(name, manifest.name, "npx has installed another package")
+    }
+  }
+  const { bytes } = Archives.sizeOf(path.join(cache, "_npx"))
+  return `the tool answers; npx installs ${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
 const template = async (): Promise<string> => {
   const cwd = folder("started")
   Template.copyTo(cwd, published)
@@ -247,6 +272,7 @@ const parts: ReadonlyArray<Parts.Part> = [
   ...Tools.compilers.map((compiler) => ({ name: `typescript ${compiler.version}`, run: () => compile(compiler) })),
   ...Tools.runtimes.map((runtime) => ({ name: `node ${runtime.version}`, run: () => runOn(runtime) })),
   ...PackageManagers.all.map((manager) => ({ name: manager.name, run: () => installWith(manager) })),
+  { name: "programs", run: runPrograms },
   { name: "template", run: template }
 ]
 

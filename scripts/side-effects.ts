@@ -6,7 +6,7 @@
  * as `file:line message`, and fails if there is any. It reads the syntax: it does not follow calls into functions.
  */
 import { children, isNode, type Node, statementsOf } from "./syntax.ts"
-import { publicPackages, read } from "./workspace.ts"
+import { libraries, publicPackages, read } from "./workspace.ts"
 
 interface Problem {
   readonly file: string
@@ -95,7 +95,7 @@ const problemsOf = (file: string): ReadonlyArray<Problem> => {
   })
 }
 
-const sources = publicPackages.flatMap(({ sources }) => sources)
+const sources = libraries.flatMap(({ sources }) => sources)
 const problems = sources.flatMap(problemsOf)
 for (const { file, line, message } of problems) console.log(`${file}:${line} ${message}`)
 const unmarked = publicPackages.filter(({ manifest }) => manifest.sideEffects !== false)
@@ -103,5 +103,5 @@ for (const { manifestFile } of unmarked) console.log(`${manifestFile} lacks "sid
 if (problems.length > 0 || unmarked.length > 0) {
   process.exitCode = 1
 } else {
-  console.log(`${sources.length} modules of ${publicPackages.length} packages only declare`)
+  console.log(`${sources.length} modules of ${libraries.length} packages only declare`)
 }

@@ -11,6 +11,7 @@ export interface Manifest {
   readonly version?: string
   readonly private?: boolean
   readonly sideEffects?: unknown
+  readonly bin?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, unknown>>
   readonly publishConfig?: { readonly exports?: Readonly<Record<string, unknown>> }
   readonly dependencies?: Readonly<Record<string, string>>
@@ -48,12 +49,20 @@ export const packages: ReadonlyArray<Package> = files("packages/*/package.json")
 /** The packages that users install. */
 export const publicPackages: ReadonlyArray<Package> = packages.filter(({ manifest }) => manifest.private !== true)
 
+const isProgram = ({ manifest }: Package): boolean => manifest.bin !== undefined
+
+/** The public packages whose modules users import. */
+export const libraries: ReadonlyArray<Package> = publicPackages.filter((one) => !isProgram(one))
+
+/** The public packages that users run. Their archives have bundles, which contain all that they import. */
+export const programs: ReadonlyArray<Package> = publicPackages.filter(isProgram)
+
 /**
  * The entries that only packages of this project may import. `internalEngine` of `session` is apart from `internal`
  * because its modules load schemas.
  */
 export const internalEntries: ReadonlySet<string> = new Set(["internal", "internalEngine"])
 
-/** Returns the public modules of a package: all that are not in a folder `internal`. */
-export const publicModules = ({ sources }: Package): ReadonlyArray<string> =>
-  sources.filter((file) => !file.includes("/internal/"))
+/** Returns the public modules of a package: all that are not in a folder `internal`. A program has none. */
+export const publicModules = (one: Package): ReadonlyArray<string> =>
+  isProgram(one) ? [] : one.sources.filter((file) => !file.includes("/internal/"))

@@ -12,7 +12,15 @@ export interface Archive {
 }
 
 /** Files that every archive has. */
-const required = ["LICENSE", "README.md", "CHANGELOG.md", "package.json", "dist/index.js", "dist/index.d.ts"]
+const required = ["LICENSE", "README.md", "CHANGELOG.md", "package.json"]
+
+/** Files that the archive of a program has, and that of a library. */
+const requiredOf = (
+  { manifest: { bin } }: Package
+): ReadonlyArray<string> => [
+  ...required,
+  ...bin === undefined ? ["dist/index.js", "dist/index.d.ts"] : ["dist/bin.js", "dist/licenses.md"]
+]
 
 /**
  * The public packages, each after those that it depends on: if publishing stops in the middle, the registry has no
@@ -28,11 +36,12 @@ export const ordered: ReadonlyArray<Package> = publicPackages.reduce<ReadonlyArr
 }, [])
 
 /** Packs a public package, which is built. Fails if the archive lacks a file. */
-export const pack = async ({ folder, manifest }: Package, destination: string): Promise<Archive> => {
+export const pack = async (one: Package, destination: string): Promise<Archive> => {
+  const { folder, manifest } = one
   const file = path.join(destination, `${folder}.tgz`)
   await run("pnpm", ["pack", "--out", file], { cwd: path.join(root, "packages", folder) })
   const contents = new Set((await run("tar", ["-tzf", file], { cwd: destination })).split("\n"))
-  const missing = required.filter((name) => !contents.has(`package/${name}`))
+  const missing = requiredOf(one).filter((name) => !contents.has(`package/${name}`))
   if (missing.length > 0) throw new Error(`the archive of ${manifest.name} lacks ${missing.join(", ")}`)
   return { name: manifest.name, version: manifest.version ?? "", file }
 }

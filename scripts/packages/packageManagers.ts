@@ -34,7 +34,7 @@ const onNode = (env: Readonly<Record<string, string>> = {}): Installed => ({
 })
 
 /** Writes the line with which npm, pnpm, Yarn 1, Bun and Deno take the scope from a registry. */
-const writeScope = (folder: string, registry: string): void =>
+export const writeScope = (folder: string, registry: string): void =>
   fs.writeFileSync(path.join(folder, ".npmrc"), `@${scope}:registry=${registry}\n`)
 
 export const npm: PackageManager = {

@@ -108,6 +108,7 @@ export const navigation: ReadonlyArray<Group> = [
     job: "Clients in process, faults, virtual time, and the laws of transports",
     pages: [
       { file: "docs/testing/test.md", kind: "how-to" },
+      { file: "docs/testing/try-a-server.md", kind: "how-to" },
       { file: "docs/testing/in-memory.md", kind: "how-to" },
       { file: "docs/testing/simulate.md", kind: "how-to" },
       { file: "docs/testing/properties.md", kind: "how-to" },

@@ -1,6 +1,6 @@
 /**
- * The server that the console connects to: the words of the command line after `--`, or an entry of a file with
- * `mcpServers`, as Claude Desktop, Cursor and VS Code keep it.
+ * The server that the console connects to: the words of the command line after `--`, or an entry of the file of a host,
+ * such as Claude Code, VS Code or Codex.
  */
 import { McpServersConfig, McpTarget } from "@effect-mcp/client/node"
 import * as Data from "effect/Data"
@@ -63,7 +63,12 @@ const ofFile = Effect.fnUntraced(function*(path: string, { headers, onStderr, se
   const name = server ?? (names.length === 1 ? names[0] : undefined)
   const known = names.length === 0 ? "it has none" : `it has: ${names.join(", ")}`
   if (name === undefined) return yield* new NoServer({ problem: `name a server of ${path} with --server; ${known}` })
-  const options = { servers: [name], headers, command: { stderr: onStderr } }
+  const options = {
+    servers: [name],
+    headers,
+    command: { stderr: onStderr },
+    variables: { workspaceFolder: process.cwd() }
+  }
   const targets = names.includes(name)
     ? yield* Effect.mapError(McpServersConfig.parse(text, options), invalid)
     : {}

@@ -19,17 +19,17 @@ import * as References from "effect/References"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { PassThrough, type Readable } from "node:stream"
-import * as Arguments from "./arguments.ts"
-import * as Commands from "./commands.ts"
-import * as Connection from "./connection.ts"
-import * as Failures from "./failures.ts"
-import * as Interactive from "./interactive.ts"
-import * as PipedScreen from "./pipedScreen.ts"
-import * as Render from "./render.ts"
-import { Screen } from "./screen.ts"
-import * as Server from "./server.ts"
-import { waysToSignIn } from "./signInOptions.ts"
-import * as TerminalScreen from "./terminalScreen.ts"
+import * as Arguments from "./console/arguments.ts"
+import * as Commands from "./console/commands.ts"
+import * as Connection from "./console/connection.ts"
+import * as Failures from "./console/failures.ts"
+import * as Interactive from "./console/interactive.ts"
+import * as PipedScreen from "./console/pipedScreen.ts"
+import * as Render from "./console/render.ts"
+import { Screen } from "./console/screen.ts"
+import * as Server from "./console/server.ts"
+import { waysToSignIn } from "./console/signInOptions.ts"
+import * as TerminalScreen from "./console/terminalScreen.ts"
 
 const flags = {
   json: Flag.Boolean("json").pipe(
@@ -45,7 +45,7 @@ const flags = {
     Flag.atLeast(0)
   ),
   config: Flag.String("config").pipe(
-    Flag.withDescription("Read the server from a file with \"mcpServers\""),
+    Flag.withDescription("Read the server from the file of a host, such as .mcp.json"),
     Flag.optional
   ),
   server: Flag.String("server").pipe(
@@ -89,8 +89,8 @@ const headersOf = Effect.fnUntraced(function*(headers: ReadonlyArray<string>) {
 })
 
 /** Returns the command of the console whose server is named by these words. */
-const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
-  const shared = Command.make("console").pipe(Command.withSharedFlags(flags))
+const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit) => {
+  const shared = Command.make("effect-mcp").pipe(Command.withSharedFlags(flags))
 
   const connect = Effect.fnUntraced(function*(
     options: Effect.Success<typeof shared>,
@@ -117,7 +117,8 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
         way: Option.getOrElse(options.signIn, () => screen.canAsk ? "url" : "none"),
         folder: Option.getOrUndefined(options.tokens),
         pasted
-      }
+      },
+      version
     })
   })
 
@@ -227,13 +228,19 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
         "person enters one after the other."
     ),
     Command.withExamples([
-      { command: "console -- npx -y some-server", description: "Enter commands for a server over stdio" },
+      { command: "npx @effect-mcp/cli -- npx -y some-server", description: "Enter commands for a server over stdio" },
       {
-        command: "console --header \"Authorization: Bearer …\" -- https://example.com/mcp",
+        command: "npx @effect-mcp/cli --header \"Authorization: Bearer …\" -- https://example.com/mcp",
         description: "… over HTTP"
       },
-      { command: "console call add '{\"a\":15,\"b\":27}' --json -- node calculator.ts", description: "Call a tool" },
-      { command: "console list --config mcp.json --server files", description: "List what a configured server has" }
+      {
+        command: "npx @effect-mcp/cli call add '{\"a\":15,\"b\":27}' --json -- node calculator.ts",
+        description: "Call a tool"
+      },
+      {
+        command: "npx @effect-mcp/cli list --config mcp.json --server files",
+        description: "List what a configured server has"
+      }
     ]),
     Command.withSubcommands([
       list,
@@ -271,10 +278,10 @@ const logs = Layer.merge(
 
 /** Runs the console with the words of its command line, and returns the status with which the process is to exit. */
 export const run = Effect.fnUntraced(
-  function*(words: ReadonlyArray<string>) {
+  function*(words: ReadonlyArray<string>, version: string) {
     const { command: own, server } = Server.divide(words)
     const exit = new Exit()
-    yield* Command.runWith(command(server, exit), { version: "0.1.0" })(own).pipe(
+    yield* Command.runWith(command(server, version, exit), { version })(own).pipe(
       Effect.provide(Layer.provideMerge(logs, screen)),
       Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
     )

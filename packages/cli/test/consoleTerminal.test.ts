@@ -1,7 +1,7 @@
 /** The console in a pseudo-terminal, with a person who reads, types and presses keys. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Child from "./fixtures/child.ts"
+import * as Child from "../../examples/test/fixtures/child.ts"
 import * as Console from "./fixtures/console.ts"
 import * as Terminal from "./fixtures/terminal.ts"
 

@@ -31,4 +31,4 @@ export class Screen extends Context.Service<Screen, {
   readonly askIdle: <A>(prompt: Prompt.Prompt<A>) => Effect.Effect<A, QuitError>
   /** Runs an effect until it ends or the person presses Ctrl-C, which interrupts it. */
   readonly untilCancelled: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<Option.Option<A>, E, R>
-}>()("@effect-mcp/examples/console/Screen") {}
+}>()("@effect-mcp/cli/console/Screen") {}

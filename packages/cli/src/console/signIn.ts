@@ -58,7 +58,7 @@ const userAgent = (options: Options): UserAgent.UserAgent | undefined => {
 
 /** The authorization of the console. */
 export const layer = (options: Options): Layer.Layer<ClientAuthorization> => {
-  const oauth = OAuth.layer({ clientName: "Console", userAgent: userAgent(options) })
+  const oauth = OAuth.layer({ clientName: "Effect MCP CLI", userAgent: userAgent(options) })
   const { folder } = options
   return folder === undefined
     ? oauth

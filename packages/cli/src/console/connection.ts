@@ -28,12 +28,12 @@ export interface Options {
   /** Whether the console connects again after it has lost the server. A script fails instead. */
   readonly isLasting: boolean
   readonly signIn: SignInOptions
+  /** The version of this program. */
+  readonly version: string
 }
 
 /** The time for a server to start: `npx` may have to download it. */
 const startTime = "2 minutes"
-
-const info = { name: "effect-mcp-console", title: "Console", version: "0.1.0" }
 
 /** Returns a status as a note, with the last lines that a child process has written to its standard error. */
 const statusNote = (status: ServerStatus.ServerStatus): string => `* ${PlainText.line(ServerStatus.describe(status))}`
@@ -67,7 +67,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     : Answers.ofScript(options.answers)
   const answers: McpAnswers.Answers<Screen> = { ...questions, ...(roots.length === 0 ? {} : { roots }) }
   const client = yield* McpClient.make(options.place.target, {
-    info,
+    info: { name: "effect-mcp-cli", title: "Effect MCP CLI", version: options.version },
     name: options.place.name,
     handlers,
     answers,

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import * as Child from "./fixtures/child.ts"
+import * as Child from "../../examples/test/fixtures/child.ts"
 import * as Console from "./fixtures/console.ts"
 
 const temporaryFile = (text: string) =>
