@@ -16,7 +16,7 @@ import * as fs from "node:fs"
 import { createServer } from "node:http"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
-import { gzipSync } from "node:zlib"
+import { brotliCompressSync, gzipSync } from "node:zlib"
 import { build } from "rolldown"
 import { run } from "./command.ts"
 import type * as Page from "./programs/page.ts"
@@ -73,7 +73,8 @@ const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} kB`
 /** Returns the size of a file, as it is and compressed. */
 const sizeOf = (file: string): string => {
   const bytes = fs.readFileSync(file)
-  return `${kilobytes(bytes.length)}, ${kilobytes(gzipSync(bytes).length)} gzip`
+  return `${kilobytes(bytes.length)}, ${kilobytes(gzipSync(bytes).length)} gzip, ` +
+    `${kilobytes(brotliCompressSync(bytes).length)} Brotli`
 }
 
 /** Runs a server, and calls a tool at its port. */
