@@ -8,9 +8,6 @@ import * as path from "node:path"
 import { entries, kinds, maxLines } from "../packages/site/src/navigation.ts"
 import { files, read, root } from "./workspace.ts"
 
-/** Pages that are too long until they are divided. A page that fits has no line here. */
-const undivided: ReadonlyArray<string> = ["README.md"]
-
 const pages = files("docs/**/*.md").filter((file) => !/^docs\/decisions\/\d/.test(file))
 const named = entries.map(({ file }) => file)
 const existing = entries.filter(({ file }) => fs.existsSync(path.join(root, file)))
@@ -24,11 +21,8 @@ const problems = [
   ...named.filter((file, index) => named.indexOf(file) !== index).map((file) => `${file} is in the navigation twice`),
   ...entries.filter((entry) => !existing.includes(entry)).map(({ file }) => `${file} is in the navigation only`),
   ...entries.filter(({ kind }) => !kinds.includes(kind)).map(({ file }) => `${file} has no kind: ${kinds.join(", ")}`),
-  ...long.filter(({ file }) => !undivided.includes(file)).map(({ file, lines }) =>
+  ...long.map(({ file, lines }) =>
     `${file} has ${lines} lines, and a page may have ${maxLines}: divide it by the jobs of its readers`
-  ),
-  ...undivided.filter((file) => !long.some((page) => page.file === file)).map((file) =>
-    `${file} is short enough: remove it from the list of undivided pages`
   )
 ]
 for (const problem of problems) console.log(problem)

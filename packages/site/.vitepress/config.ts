@@ -6,6 +6,7 @@ import { pageOfFile, repository, site } from "../../../scripts/addresses.ts"
 import { anchorOf } from "../../../scripts/anchors.ts"
 import { publicPackages } from "../../../scripts/workspace.ts"
 import { draw } from "../src/diagrams.ts"
+import { reference } from "../src/navigation.ts"
 import { addressOf, built, groups, modulesOf, output, pageOfPackage, stage } from "../src/places.ts"
 
 const root = path.dirname(import.meta.dirname)
@@ -13,21 +14,17 @@ const base = new URL(site).pathname
 
 const link = (page: string): string => `/${addressOf(page)}`
 
-const guides: Array<DefaultTheme.SidebarItem> = [
-  ...groups.slice(0, -1).map(({ pages, title }) => ({
-    text: title,
-    collapsed: false,
-    items: pages.map((page) => ({ text: page.title, link: link(page.page) }))
-  })),
-  { text: "Reference", collapsed: false, items: [{ text: "Packages and modules", link: "/reference/" }] },
-  ...groups.slice(-1).map(({ pages, title }) => ({
-    text: title,
-    collapsed: true,
-    items: pages.map((page) => ({ text: page.title, link: link(page.page) }))
-  }))
-]
+const guides: Array<DefaultTheme.SidebarItem> = groups.map(({ pages, title }) => ({
+  text: title,
+  // A closed group is open on its own pages.
+  collapsed: title !== "Start",
+  items: [
+    ...title === reference ? [{ text: "Packages and modules", link: "/reference/" }] : [],
+    ...pages.map((page) => ({ text: page.title, link: link(page.page) }))
+  ]
+}))
 
-const reference: Array<DefaultTheme.SidebarItem> = [
+const modules: Array<DefaultTheme.SidebarItem> = [
   { text: "Guides", link: link(groups[1]?.pages[0]?.page ?? "") },
   ...publicPackages.map((one) => ({
     text: one.manifest.name,
@@ -103,7 +100,7 @@ export default defineConfig({
       })),
       { text: "Reference", link: "/reference/", activeMatch: "/reference/" }
     ],
-    sidebar: { "/": guides, "/reference/": reference },
+    sidebar: { "/": guides, "/reference/": modules },
     socialLinks: [{ icon: "github", link: repository }],
     editLink: { pattern: `${repository}/edit/main/docs/:path`, text: "Edit this page" },
     search: {

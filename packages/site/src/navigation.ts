@@ -29,14 +29,20 @@ export interface Group {
   readonly pages: ReadonlyArray<Entry>
 }
 
+/** The title of the group to which the site adds the packages and modules. */
+export const reference = "Reference"
+
 export const navigation: ReadonlyArray<Group> = [
   {
     title: "Start",
-    job: "A server, a client and a session in a few lines each, and how to get the packages",
-    pages: [{ file: "README.md", kind: "tutorial", title: "Overview" }, {
-      file: "docs/start/versions.md",
-      kind: "reference"
-    }]
+    job: "A server and a client in five minutes each, the packages, and the examples",
+    pages: [
+      { file: "README.md", kind: "explanation", title: "Overview" },
+      { file: "docs/start/first-server.md", kind: "tutorial" },
+      { file: "docs/start/first-client.md", kind: "tutorial" },
+      { file: "docs/start/which-package.md", kind: "reference" },
+      { file: "docs/start/examples.md", kind: "reference" }
+    ]
   },
   {
     title: "Servers",
@@ -121,27 +127,20 @@ export const navigation: ReadonlyArray<Group> = [
   },
   {
     title: "Operate",
-    job: "Events, spans, metrics, and every limit with its default",
+    job: "Events, spans, metrics, limits, and the size of a server",
     pages: [
       { file: "docs/operate/observe.md", kind: "how-to" },
       { file: "docs/operate/telemetry.md", kind: "how-to" },
       { file: "docs/operate/size-a-server.md", kind: "how-to", title: "Size a server" },
-      { file: "docs/operate/limits.md", kind: "how-to", title: "Set a limit" },
-      { file: "docs/operate/limits-of-sessions.md", kind: "reference" },
-      { file: "docs/operate/limits-of-hosts.md", kind: "reference" },
-      { file: "docs/operate/limits-of-servers.md", kind: "reference" },
-      { file: "docs/operate/limits-of-transports.md", kind: "reference" },
-      { file: "docs/operate/limits-of-clients.md", kind: "reference" }
+      { file: "docs/operate/limits.md", kind: "how-to", title: "Set a limit" }
     ]
   },
   {
     title: "Revisions",
-    job: "Five revisions of the protocol in one program, and what each method is in them",
+    job: "Five revisions of the protocol in one program, and the handshake of four of them",
     pages: [
       { file: "docs/revisions/two-eras.md", kind: "explanation" },
-      { file: "docs/revisions/handshake.md", kind: "reference" },
-      { file: "docs/revisions/methods.md", kind: "reference" },
-      { file: "docs/revisions/transports.md", kind: "reference" }
+      { file: "docs/revisions/handshake.md", kind: "reference" }
     ]
   },
   {
@@ -164,6 +163,20 @@ export const navigation: ReadonlyArray<Group> = [
     pages: [
       { file: "docs/troubleshooting/type-errors.md", kind: "reference" },
       { file: "docs/troubleshooting/by-hand.md", kind: "tutorial" }
+    ]
+  },
+  {
+    title: reference,
+    job: "Every module, method and limit, where transports differ, and what a version may change",
+    pages: [
+      { file: "docs/revisions/methods.md", kind: "reference" },
+      { file: "docs/revisions/transports.md", kind: "reference" },
+      { file: "docs/operate/limits-of-sessions.md", kind: "reference" },
+      { file: "docs/operate/limits-of-hosts.md", kind: "reference" },
+      { file: "docs/operate/limits-of-servers.md", kind: "reference" },
+      { file: "docs/operate/limits-of-transports.md", kind: "reference" },
+      { file: "docs/operate/limits-of-clients.md", kind: "reference" },
+      { file: "docs/start/versions.md", kind: "reference" }
     ]
   },
   {
