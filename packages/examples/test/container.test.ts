@@ -1,0 +1,170 @@
+/** The server of the container (`container`): its files, its probes, and its shutdown. */
+import { ClientSession } from "@effect-mcp/session"
+import { StreamableHttpClient } from "@effect-mcp/transport/node"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as fs from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { build } from "rolldown"
+import { parseAllDocuments } from "yaml"
+import { freePort } from "../../../scripts/freePort.ts"
+import bundling from "../container/rolldown.config.ts"
+import * as Child from "./fixtures/child.ts"
+
+const container = Child.file("../../container")
+const read = (name: string) => fs.readFileSync(path.join(container, name), "utf8")
+
+/** The lines of the Dockerfile without comments, as instructions and their texts. */
+const instructions = read("Dockerfile").split("\n").flatMap((line) => {
+  const [, instruction, text] = /^([A-Z]+) (.*)$/.exec(line) ?? []
+  return instruction === undefined || text === undefined ? [] : [[instruction, text] as const]
+})
+const textsOf = (instruction: string) => instructions.filter(([name]) => name === instruction).map(([, text]) => text)
+
+/** The members of the command of the image. */
+const command = (): ReadonlyArray<string> => JSON.parse(textsOf("CMD").join())
+
+/** A folder with what the image has: the bundle, and nothing else. */
+const image = fs.mkdtempSync(path.join(tmpdir(), "container-"))
+afterAll(() => fs.rmSync(image, { recursive: true }))
+await build({
+  ...bundling,
+  cwd: container,
+  logLevel: "silent",
+  output: { ...bundling.output, file: path.join(image, "server.mjs") }
+})
+
+const statusOf = (url: string) =>
+  Effect.promise(() => fetch(url).then(({ status }) => status, (error: unknown) => String(error)))
+
+const token = "token-of-ada"
+
+/** Runs the command of the image, until the scope closes. */
+const start = Effect.gen(function*() {
+  const port = yield* freePort
+  const [program = "", ...args] = command()
+  assert.strictEqual(program, "node")
+  const server = yield* Child.program(process.execPath, args.map((arg) => path.join(image, arg)), {
+    ...Child.environment,
+    PORT: String(port),
+    TOKEN: token
+  })
+  const url = `http://127.0.0.1:${port}`
+  while ((yield* statusOf(`${url}/readyz`)) !== 200) yield* Effect.sleep("20 millis")
+  return { server, url }
+})
+
+/** Opens a session in the server. */
+const connect = (url: string, revisions?: ClientSession.Options["revisions"]) =>
+  Effect.map(
+    Layer.build(
+      ClientSession.layer({ info: { name: "caller", version: "1.0.0" }, ...(revisions && { revisions }) }).pipe(
+        Layer.provide(StreamableHttpClient.layerNode({
+          url: `${url}/mcp`,
+          headers: { authorization: Redacted.make(`Bearer ${token}`) }
+        }))
+      )
+    ),
+    (context) => Context.get(context, ClientSession.ClientSession)
+  )
+
+const textsIn = (content: ReadonlyArray<{ readonly type: string }>) =>
+  content.map((block) => "text" in block ? block.text : block.type)
+
+describe.concurrent("the container", () => {
+  it.live("the server answers its probes without a token, and MCP only with one", () =>
+    Effect.gen(function*() {
+      const { url } = yield* start
+      assert.deepStrictEqual(
+        yield* Effect.forEach(["/livez", "/readyz", "/mcp"], (path) => statusOf(url + path)),
+        [200, 200, 401]
+      )
+      const { callTool } = yield* connect(url)
+      assert.deepStrictEqual(textsIn((yield* callTool("report", { pages: 1 })).content), ["1 pages"])
+    }).pipe(Effect.scoped))
+
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) {
+    it.live(`after SIGTERM a call of ${revision} finishes, readiness is 503 meanwhile, and the exit code is 0`, () =>
+      Effect.gen(function*() {
+        const { server, url } = yield* start
+        const { callTool } = yield* connect(url, [revision])
+        const call = yield* Effect.forkScoped(callTool("report", { pages: 20 }))
+        yield* Effect.sleep("300 millis")
+        server.kill("SIGTERM")
+        while ((yield* statusOf(`${url}/readyz`)) === 200) yield* Effect.sleep("10 millis")
+        assert.deepStrictEqual(
+          yield* Effect.forEach(["/livez", "/readyz"], (path) => statusOf(url + path)),
+          [200, 503]
+        )
+        const rejected = yield* Effect.flip(connect(url, ["2025-11-25"]))
+        assert.include(rejected.message, "the host is shutting down")
+        assert.deepStrictEqual(textsIn((yield* Fiber.join(call)).content), ["20 pages"])
+        const { exitCode, signal } = yield* server.exited
+        assert.deepStrictEqual({ exitCode, signal }, { exitCode: 0, signal: null })
+      }).pipe(Effect.scoped))
+  }
+
+  it.live("a server without calls ends at once", () =>
+    Effect.gen(function*() {
+      const { server, url } = yield* start
+      yield* connect(url, ["2025-11-25"])
+      server.kill("SIGTERM")
+      assert.strictEqual((yield* server.exited).exitCode, 0)
+    }).pipe(Effect.scoped))
+
+  it("the image copies files that the context has, and the bundle to where its command looks for it", () => {
+    const ignored = read(".dockerignore").trim().split("\n")
+    const [all, ...kept] = ignored
+    assert.strictEqual(all, "*")
+    const copies = textsOf("COPY")
+    const sources = copies.flatMap((text) => text.startsWith("--from") ? [] : text.split(" ").slice(0, -1))
+    assert.sameMembers(sources.map((source) => `!${source}`), kept)
+    for (const source of sources.filter((name) => name !== "package-lock.json")) {
+      assert.isTrue(fs.existsSync(path.join(container, source)), source)
+    }
+    const [, built] = /^--from=build \/build\/(\S+) \.\/$/.exec(copies.at(-1) ?? "") ?? []
+    assert(bundling.output !== undefined && !Array.isArray(bundling.output))
+    assert.strictEqual(built, bundling.output.file)
+    assert.deepStrictEqual(command(), ["node", path.basename(built ?? "")])
+    const { scripts }: { readonly scripts: Readonly<Record<string, string>> } = JSON.parse(read("package.json"))
+    assert.deepStrictEqual(textsOf("RUN"), ["npm ci", "npm run build"])
+    assert.property(scripts, "build")
+  })
+
+  it("Kubernetes gets the port, the probes, the user and the time of the server", () => {
+    const [deployment, service, ...others] = parseAllDocuments(read("kubernetes.yaml")).map((document) => {
+      assert.deepStrictEqual(document.errors, [])
+      return document.toJS()
+    })
+    assert.deepStrictEqual(others, [])
+    const { replicas, template: { spec } } = deployment.spec
+    // A session lives in one process.
+    assert.strictEqual(replicas, 1)
+    const [server] = spec.containers
+    const source = read("src/server.ts")
+    const port = Number(/"PORT"\] \?\? (\d+)/.exec(source)?.[1])
+    assert.deepStrictEqual(textsOf("EXPOSE"), [String(port)])
+    assert.deepStrictEqual(
+      [
+        server.ports[0].containerPort,
+        server.livenessProbe.httpGet,
+        server.readinessProbe.httpGet,
+        service.spec.ports[0].targetPort
+      ],
+      [port, { path: "/livez", port }, { path: "/readyz", port }, port]
+    )
+    assert.isTrue(server.securityContext.runAsNonRoot)
+    // Kubernetes rejects a name, because it cannot know that it is not root.
+    assert.match(textsOf("USER").join(), /^[1-9]\d*$/)
+    const secondsOf = (option: string) => Number(new RegExp(`${option}: "(\\d+) seconds"`).exec(source)?.[1])
+    const needed = server.lifecycle.preStop.sleep.seconds + secondsOf("gracefulTimeout") +
+      secondsOf("gracefulShutdownTimeout")
+    assert.isAbove(spec.terminationGracePeriodSeconds, needed)
+    assert.isAbove(needed, 20)
+  })
+})
