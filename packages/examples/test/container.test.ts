@@ -11,7 +11,7 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { build } from "rolldown"
-import { parseAllDocuments } from "yaml"
+import { parse, parseAllDocuments } from "yaml"
 import { freePort } from "../../../scripts/freePort.ts"
 import bundling from "../container/rolldown.config.ts"
 import * as Child from "./fixtures/child.ts"
@@ -97,6 +97,8 @@ describe.concurrent("the container", () => {
         yield* Effect.sleep("300 millis")
         server.kill("SIGTERM")
         while ((yield* statusOf(`${url}/readyz`)) === 200) yield* Effect.sleep("10 millis")
+        // A second signal changes nothing.
+        server.kill("SIGTERM")
         assert.deepStrictEqual(
           yield* Effect.forEach(["/livez", "/readyz"], (path) => statusOf(url + path)),
           [200, 503]
@@ -134,6 +136,19 @@ describe.concurrent("the container", () => {
     const { scripts }: { readonly scripts: Readonly<Record<string, string>> } = JSON.parse(read("package.json"))
     assert.deepStrictEqual(textsOf("RUN"), ["npm ci", "npm run build"])
     assert.property(scripts, "build")
+  })
+
+  it("the page shows the files of the container", () => {
+    const page = fs.readFileSync(path.join(Child.root, "docs/operate/containers.md"), "utf8")
+    const blockIn = (language: string) => new RegExp(`\`\`\`${language}[^\\n]*\\n([^]*?)\`\`\``).exec(page)?.[1] ?? ""
+    assert.isNotEmpty(blockIn("dockerfile"))
+    assert.include(read("Dockerfile"), blockIn("dockerfile"))
+    const [deployment] = parseAllDocuments(read("kubernetes.yaml")).map((document) => document.toJS())
+    assert.deepStrictEqual(parse(blockIn("yaml")), { spec: deployment.spec.template.spec })
+    const { mcpServers: { reports } } = JSON.parse(blockIn("json"))
+    assert.include(reports.args, "-i")
+    assert.notInclude(reports.args, "-t")
+    assert.property(reports.env, reports.args[reports.args.indexOf("--env") + 1])
   })
 
   it("Kubernetes gets the port, the probes, the user and the time of the server", () => {
