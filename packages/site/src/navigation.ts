@@ -131,6 +131,7 @@ export const navigation: ReadonlyArray<Group> = [
     pages: [
       { file: "docs/operate/observe.md", kind: "how-to" },
       { file: "docs/operate/telemetry.md", kind: "how-to" },
+      { file: "docs/operate/containers.md", kind: "how-to" },
       { file: "docs/operate/size-a-server.md", kind: "how-to", title: "Size a server" },
       { file: "docs/operate/limits.md", kind: "how-to", title: "Set a limit" }
     ]
