@@ -4,8 +4,8 @@
  *
  * `node scripts/proxies.ts` checks, for each proxy: a handshake and a call; that steps of progress arrive one by one
  * and not together with the result; that the session ends with DELETE; and a call over WebSocket. With HAProxy, it also
- * checks the configuration for several servers of `docs/operate/containers.md`. It fails if a check fails or if no proxy
- * is installed. `nginx`, `caddy`, `haproxy` and `apache2` are looked up in `PATH`.
+ * checks the configuration for several servers of `docs/operate/containers.md`. It fails if a check fails or if no
+ * proxy is installed. `nginx`, `caddy`, `haproxy` and `apache2` are looked up in `PATH`.
  */
 import { McpServer } from "@effect-mcp/server"
 import { ClientSession, SessionHost } from "@effect-mcp/session"

@@ -1,6 +1,6 @@
 /**
- * Two servers with sessions and one proxy, with the configuration of `docs/operate/containers.md`. Each session stays at
- * its server, and clients open new sessions at the other server after theirs has stopped.
+ * Two servers with sessions and one proxy, with the configuration of `docs/operate/containers.md`. Each session stays
+ * at its server, and clients open new sessions at the other server after theirs has stopped.
  */
 import { McpClient, McpTarget } from "@effect-mcp/client/node"
 import * as Console from "effect/Console"
