@@ -19,6 +19,7 @@
  *   entries are imported.
  * - `programs`: npx runs the command line from the registry, which installs nothing else, and it calls the server of
  *   the README.
+ * - `quarantine`: package managers that install no young packages print what the page on troubleshooting explains.
  * - `template`: a project from the template of a stdio server passes its own checks, and its bundle runs alone.
  */
 import { deepStrictEqual } from "node:assert"
@@ -34,6 +35,7 @@ import { run } from "./packages/command.ts"
 import * as PackageManagers from "./packages/packageManagers.ts"
 import * as Parts from "./packages/parts.ts"
 import * as Program from "./packages/program.ts"
+import * as Quarantine from "./packages/quarantine.ts"
 import * as Registry from "./packages/registry.ts"
 import * as Tools from "./packages/tools.ts"
 import * as Template from "./template.ts"
@@ -262,6 +264,16 @@ const template = async (): Promise<string> => {
   return `runs bundled, in ${fs.statSync(bundled).size} bytes`
 }
 
+/** Installs packages that were published just now. */
+const quarantine = async (): Promise<string> => {
+  const projectOf = (name: string): string => {
+    const cwd = folder(`quarantine-${name}`)
+    Program.writeProject(cwd, { "@effect-mcp/protocol": published["@effect-mcp/protocol"] ?? "" })
+    return cwd
+  }
+  return Quarantine.check((await registry()).url, projectOf, (name) => folder(`quarantine-${name}-cache`))
+}
+
 const parts: ReadonlyArray<Parts.Part> = [
   { name: "lint", run: lint },
   { name: "sizes", run: sizes },
@@ -273,6 +285,7 @@ const parts: ReadonlyArray<Parts.Part> = [
   ...Tools.runtimes.map((runtime) => ({ name: `node ${runtime.version}`, run: () => runOn(runtime) })),
   ...PackageManagers.all.map((manager) => ({ name: manager.name, run: () => installWith(manager) })),
   { name: "programs", run: runPrograms },
+  { name: "quarantine", run: quarantine },
   { name: "template", run: template }
 ]
 

@@ -160,8 +160,10 @@ export const navigation: ReadonlyArray<Group> = [
   },
   {
     title: "Troubleshooting",
-    job: "The messages themselves, sent by hand with a shell and curl",
+    job: "Errors by their texts, with causes and remedies, and the messages themselves, sent by hand",
     pages: [
+      { file: "docs/troubleshooting/errors.md", kind: "reference", title: "Errors of start and connection" },
+      { file: "docs/troubleshooting/errors-of-calls.md", kind: "reference" },
       { file: "docs/troubleshooting/type-errors.md", kind: "reference" },
       { file: "docs/troubleshooting/by-hand.md", kind: "tutorial" }
     ]
