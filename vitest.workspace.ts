@@ -10,7 +10,7 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache
 
 /** The test files of `pnpm test:peers`: those of programs and foreign software, and those that take long. */
 const peers = [
-  "packages/{benchmarks,cli,comparisons,conformance,examples,interop,soak}/test/**/*.test.ts",
+  "packages/{benchmarks,cli,comparisons,conformance,create,examples,interop,soak}/test/**/*.test.ts",
   "packages/*/test/**/*.long.test.ts"
 ]
 

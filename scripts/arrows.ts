@@ -23,6 +23,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   gateway: ["client", "server", "auth", "transport", "tasks", "session", "protocol"],
   cli: ["client", "server", "auth", "transport", "session", "protocol"],
   testing: ["auth", "transport", "tasks", "session", "protocol"],
+  create: [],
   examples: ["protocol", "session", "tasks", "transport", "auth", "server", "client", "testing"],
   interop: ["protocol", "session", "json-schema", "transport", "auth", "server", "client", "testing", "examples"],
   benchmarks: ["protocol", "session", "tasks", "transport", "auth", "server", "testing"],
@@ -133,7 +134,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   ],
   "effect/PlatformError": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
-  "effect/cli/*": ["packages/cli/src/commandLine.ts", "packages/cli/src/console/*"],
+  "effect/cli/*": ["packages/cli/src/commandLine.ts", "packages/cli/src/console/*", "packages/create/src/Questions.ts"],
   "effect/Terminal": "packages/cli/src/console/*",
   "effect/net/*": ["packages/transport/src/internal/*", "packages/auth/src/internal/fetch/AddressPolicy.ts"],
   "effect/socket/*": "packages/transport/src/*",
@@ -272,11 +273,13 @@ const separations: ReadonlyArray<Separation> = [
 const sharedScripts: ReadonlySet<string> = new Set([
   "scripts/addresses.ts",
   "scripts/anchors.ts",
+  "scripts/bundledProgram.ts",
   "scripts/commandLine.ts",
   "scripts/freePort.ts",
   "scripts/joinedProgram.ts",
   "scripts/sample.ts",
   "scripts/sourceChange.ts",
+  "scripts/templates.ts",
   "scripts/workspace.ts"
 ])
 

@@ -9,7 +9,7 @@
  */
 import * as path from "node:path"
 import { type Export, parse } from "./syntax.ts"
-import { internalEntries, publicModules, publicPackages, read } from "./workspace.ts"
+import { internalEntries, libraries, publicModules, read } from "./workspace.ts"
 
 const selfExplanatory: ReadonlySet<string | undefined> = new Set(["schemas", "constants", "metrics"])
 
@@ -37,7 +37,7 @@ const problemOf = (declaration: Export, others: ReadonlyArray<Export>): string |
     : undefined
 }
 
-const documented = publicPackages.flatMap(publicModules).filter((file) =>
+const documented = libraries.flatMap(publicModules).filter((file) =>
   !internalEntries.has(path.posix.basename(file, ".ts"))
 )
 const exported = documented.flatMap((file) => {

@@ -20,7 +20,7 @@
  * - `programs`: npx runs the command line from the registry, which installs nothing else, and it calls the server of
  *   the README.
  * - `quarantine`: package managers that install no young packages print what the page on troubleshooting explains.
- * - `template`: a project from the template of a stdio server passes its own checks, and its bundle runs alone.
+ * - `projects`: see `packages/projects.ts`.
  */
 import { deepStrictEqual } from "node:assert"
 import { spawnSync } from "node:child_process"
@@ -35,10 +35,10 @@ import { run } from "./packages/command.ts"
 import * as PackageManagers from "./packages/packageManagers.ts"
 import * as Parts from "./packages/parts.ts"
 import * as Program from "./packages/program.ts"
+import * as Projects from "./packages/projects.ts"
 import * as Quarantine from "./packages/quarantine.ts"
 import * as Registry from "./packages/registry.ts"
 import * as Tools from "./packages/tools.ts"
-import * as Template from "./template.ts"
 import { libraries, type Manifest, programs, publicPackages, root } from "./workspace.ts"
 
 const { peers, versionsOf } = Program
@@ -231,7 +231,7 @@ const installWith = async ({ install, name }: PackageManagers.PackageManager): P
   return `the tool answers; ${(await run(command, args, { cwd: everything, env })).trim()}`
 }
 
-/** Runs each program as a user does that has installed nothing, and then in a project with a server. */
+/** Runs the command line as a user does that has installed nothing, and then in a project with a server. */
 const runPrograms = async (): Promise<string> => {
   const { url } = await registry()
   const empty = folder("programs")
@@ -239,7 +239,7 @@ const runPrograms = async (): Promise<string> => {
   const cache = folder("programs cache")
   const server = await project()
   fs.writeFileSync(path.join(server, "greeter.ts"), Program.greeter())
-  for (const { manifest } of programs) {
+  for (const { manifest } of programs.filter(({ folder }) => folder === "cli")) {
     const npx = ["exec", "--yes", "--cache", cache, "--", `${manifest.name}@${manifest.version}`]
     await run("npm", [...npx, "--version"], { cwd: empty })
     const words = ["call", "greet", "name=Ada", "--", process.execPath, path.join(server, "greeter.ts")]
@@ -253,16 +253,8 @@ const runPrograms = async (): Promise<string> => {
   return `the tool answers; npx installs ${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-const template = async (): Promise<string> => {
-  const cwd = folder("started")
-  Template.copyTo(cwd, published)
-  await npm.install(cwd, (await registry()).url, folder("cache"))
-  for (const script of ["check", "test", "build"]) await run("npm", ["run", script], { cwd })
-  const bundled = path.join(folder("alone"), "server.mjs")
-  fs.copyFileSync(path.join(cwd, "dist", "server.mjs"), bundled)
-  await Template.tryBundled(bundled)
-  return `runs bundled, in ${fs.statSync(bundled).size} bytes`
-}
+const projects = async (): Promise<string> =>
+  Projects.check(folder("projects"), (await registry()).url, folder("npm cache"))
 
 /** Installs packages that were published just now. */
 const quarantine = async (): Promise<string> => {
@@ -286,7 +278,7 @@ const parts: ReadonlyArray<Parts.Part> = [
   ...PackageManagers.all.map((manager) => ({ name: manager.name, run: () => installWith(manager) })),
   { name: "programs", run: runPrograms },
   { name: "quarantine", run: quarantine },
-  { name: "template", run: template }
+  { name: "projects", run: projects }
 ]
 
 const chosen = orExit(() => {

@@ -14,24 +14,16 @@ import { orExit, UsageError } from "./commandLine.ts"
 import { run } from "./packages/command.ts"
 import { dryRun } from "./release/dryRun.ts"
 import { publish } from "./release/publish.ts"
-import { files, type Manifest, publicPackages, read, root } from "./workspace.ts"
+import { root } from "./workspace.ts"
 
 const bin = (name: string) => path.join(root, "node_modules", ".bin", name)
 
-/** Writes the versions and the changelogs, in the layout of this workspace, and the versions that templates install. */
+/** Writes the versions and the changelogs, in the layout of this workspace. */
 const version = async (): Promise<void> => {
   await run(bin("changeset"), ["version"], { cwd: root })
   // The sources have the version as well.
   await run(process.execPath, ["scripts/manifests.ts", "--update"], { cwd: root })
-  for (const file of files("packages/*/templates/*/package.json")) {
-    const text = publicPackages.reduce((before, { manifest: { name }, manifestFile }) => {
-      const { version }: Manifest = JSON.parse(read(manifestFile))
-      return before.replaceAll(new RegExp(`("${name}": "\\^)[^"]*`, "g"), `$1${version}`)
-    }, read(file))
-    fs.writeFileSync(path.join(root, file), text)
-  }
-  const patterns = ["packages/*/package.json", "packages/*/CHANGELOG.md", "packages/*/templates/*/package.json"]
-  await run(bin("dprint"), ["fmt", ...patterns], { cwd: root })
+  await run(bin("dprint"), ["fmt", "packages/*/package.json", "packages/*/CHANGELOG.md"], { cwd: root })
 }
 
 const rehearse = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 /** The archives of the public packages, as a registry gets them. */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Package, publicPackages, root } from "../workspace.ts"
+import { type Package, programs, publicPackages, root } from "../workspace.ts"
 import { run } from "./command.ts"
 
 /** A packed package. */
@@ -11,16 +11,22 @@ export interface Archive {
   readonly file: string
 }
 
-/** Files that every archive has. */
-const required = ["LICENSE", "README.md", "CHANGELOG.md", "package.json"]
-
-/** Files that the archive of a program has, and that of a library. */
-const requiredOf = (
-  { manifest: { bin } }: Package
-): ReadonlyArray<string> => [
-  ...required,
-  ...bin === undefined ? ["dist/index.js", "dist/index.d.ts"] : ["dist/bin.js", "dist/licenses.md"]
+/** Files that every archive has, those of its build among them. */
+const required = (one: Package): ReadonlyArray<string> => [
+  "LICENSE",
+  "README.md",
+  "CHANGELOG.md",
+  "package.json",
+  ...programs.includes(one) ? built(one) : ["dist/index.js", "dist/index.d.ts"]
 ]
+
+/** Returns the files in `dist` of a package. npm leaves out some names, such as `.gitignore`. */
+const built = ({ folder }: Package): ReadonlyArray<string> => {
+  const dist = path.join(root, "packages", folder, "dist")
+  return fs.readdirSync(dist, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name, parentPath }) => path.join("dist", path.relative(dist, parentPath), name).replaceAll(path.sep, "/"))
+}
 
 /**
  * The public packages, each after those that it depends on: if publishing stops in the middle, the registry has no
@@ -41,7 +47,7 @@ export const pack = async (one: Package, destination: string): Promise<Archive> 
   const file = path.join(destination, `${folder}.tgz`)
   await run("pnpm", ["pack", "--out", file], { cwd: path.join(root, "packages", folder) })
   const contents = new Set((await run("tar", ["-tzf", file], { cwd: destination })).split("\n"))
-  const missing = requiredOf(one).filter((name) => !contents.has(`package/${name}`))
+  const missing = required(one).filter((name) => !contents.has(`package/${name}`))
   if (missing.length > 0) throw new Error(`the archive of ${manifest.name} lacks ${missing.join(", ")}`)
   return { name: manifest.name, version: manifest.version ?? "", file }
 }

@@ -21,6 +21,7 @@ export const arethetypeswrong: Tool = { name: "@arethetypeswrong/cli", version: 
 export const bun: Tool = { name: "bun", version: "1.4.5" }
 export const deno: Tool = { name: "deno", version: "2.9.6" }
 export const esbuild: Tool = { name: "esbuild", version: "0.28.2" }
+export const mcpb: Tool = { name: "@anthropic-ai/mcpb", version: "2.1.2" }
 export const miniflare: Tool = { name: "miniflare", version: "4.20260730.0" }
 export const yarn: Tool = { name: "@yarnpkg/cli-dist", version: "4.18.1" }
 export const yarnClassic: Tool = { name: "yarn", version: "1.22.22" }

@@ -4,7 +4,7 @@ import * as path from "node:path"
 import { type DefaultTheme, defineConfig } from "vitepress"
 import { pageOfFile, repository, site } from "../../../scripts/addresses.ts"
 import { anchorOf } from "../../../scripts/anchors.ts"
-import { publicPackages } from "../../../scripts/workspace.ts"
+import { libraries } from "../../../scripts/workspace.ts"
 import { draw } from "../src/diagrams.ts"
 import { reference } from "../src/navigation.ts"
 import { addressOf, built, groups, modulesOf, output, pageOfPackage, stage } from "../src/places.ts"
@@ -26,7 +26,7 @@ const guides: Array<DefaultTheme.SidebarItem> = groups.map(({ pages, title }) =>
 
 const modules: Array<DefaultTheme.SidebarItem> = [
   { text: "Guides", link: link(groups[1]?.pages[0]?.page ?? "") },
-  ...publicPackages.map((one) => ({
+  ...libraries.map((one) => ({
     text: one.manifest.name,
     link: link(pageOfPackage(one.folder)),
     collapsed: true,

@@ -4,7 +4,7 @@
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Package, publicPackages, read, root } from "../../../scripts/workspace.ts"
+import { libraries, type Package, read, root } from "../../../scripts/workspace.ts"
 import { entries, navigation } from "./navigation.ts"
 
 /** The folder of everything that is built. */
@@ -55,7 +55,7 @@ export const modulesOf = ({ folder, manifest }: Package): ReadonlyArray<PublicMo
   })
 
 /** All public modules. */
-export const modules: ReadonlyArray<PublicModule> = publicPackages.flatMap(modulesOf)
+export const modules: ReadonlyArray<PublicModule> = libraries.flatMap(modulesOf)
 
 /** Returns the page of the index of a package. */
 export const pageOfPackage = (folder: string): string => `reference/${folder}/index.md`
@@ -72,7 +72,7 @@ export const pages: ReadonlyMap<string, string> = new Map([
   ...entries.filter(({ file }) => file.endsWith("/README.md")).map(({ file }) =>
     [path.posix.dirname(file), pageOfEntry(file)] as const
   ),
-  ...publicPackages.flatMap(({ folder }) => [
+  ...libraries.flatMap(({ folder }) => [
     [`packages/${folder}`, pageOfPackage(folder)] as const,
     [`packages/${folder}/README.md`, pageOfPackage(folder)] as const
   ]),

@@ -6,7 +6,7 @@ import * as path from "node:path"
 import * as TypeDoc from "typedoc"
 import { pageOfFile } from "../../../scripts/addresses.ts"
 import { anchorOf } from "../../../scripts/anchors.ts"
-import { publicPackages, read, root } from "../../../scripts/workspace.ts"
+import { libraries, read, root } from "../../../scripts/workspace.ts"
 import { built, modules, modulesOf, pageOfPackage, type PublicModule, stage } from "./places.ts"
 
 /** Returns the doc comment at the head of a module. */
@@ -85,7 +85,7 @@ const write = (page: string, text: string): void => {
 
 /** Writes the pages of packages. `withLinks` converts the links of a README. */
 export const stagePackages = (withLinks: (file: string, text: string) => string): void => {
-  const rows = publicPackages.map((one) => {
+  const rows = libraries.map((one) => {
     const { folder, manifest } = one
     const readme = `packages/${folder}/README.md`
     write(pageOfPackage(folder), packagePage(folder, modulesOf(one), withLinks(readme, read(readme))))

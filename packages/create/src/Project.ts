@@ -1,0 +1,136 @@
+/** The files of a project, which are written all or not at all. */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import { randomUUID } from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import type * as Template from "./Template.ts"
+
+/** The error of a place where no project can be created. Nothing in it was changed. */
+export class OccupiedError extends Data.TaggedError("OccupiedError")<{
+  readonly folder: string
+  readonly problem: string
+}> {
+  override get message() {
+    return `${this.folder} ${this.problem}; name a folder that does not exist, or an empty one`
+  }
+}
+
+/** The error of a project that could not be written. Nothing of it is left. */
+export class NotWrittenError extends Data.TaggedError("NotWrittenError")<{
+  readonly folder: string
+  readonly cause: unknown
+}> {
+  override get message() {
+    return `${this.folder} cannot be created: ${this.cause instanceof Error ? this.cause.message : String(this.cause)}`
+  }
+}
+
+export interface Options {
+  /** The folder of the project, relative to `from`. */
+  readonly folder: string
+  readonly from: string
+  /** The name in `package.json`. */
+  readonly name: string
+  readonly template: Template.Template
+  /** The folder of all templates. */
+  readonly templates: string
+}
+
+/** A project that was created. */
+export interface Project {
+  /** The absolute path. */
+  readonly folder: string
+}
+
+/** A file of a project. The path is relative to its folder. */
+interface File {
+  readonly path: string
+  readonly text: string
+}
+
+/** Returns a file as a project has it: with the name of the project, and with the dot that archives do not keep. */
+const inProject = ({ path: file, text }: File, name: string): File => ({
+  path: path.join(path.dirname(file), path.basename(file).replace(/^_/, ".")),
+  text: file === "package.json" ? `${JSON.stringify({ ...JSON.parse(text), name }, null, 2)}\n` : text
+})
+
+/** Reads the files of a template. */
+const read = ({ name, template, templates }: Options): ReadonlyArray<File> => {
+  const folder = path.join(templates, template.name)
+  return fs.readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .map((file) => inProject({ path: path.relative(folder, file), text: fs.readFileSync(file, "utf8") }, name))
+}
+
+/** Returns whether a folder is there, which is empty. Fails if something else is there. */
+const isThere = (folder: string): Effect.Effect<boolean, OccupiedError> =>
+  Effect.suspend(() => {
+    const occupied = (problem: string) => Effect.fail(new OccupiedError({ folder, problem }))
+    const found = fs.lstatSync(folder, { throwIfNoEntry: false })
+    if (found === undefined) return Effect.succeed(false)
+    if (found.isSymbolicLink()) return occupied("is a symbolic link")
+    if (!found.isDirectory()) return occupied("is a file")
+    return fs.readdirSync(folder).length === 0 ? Effect.succeed(true) : occupied("is not empty")
+  })
+
+/** Removes what was written, the last first. What another program has written meanwhile stays, with its folders. */
+const removeAll = (steps: ReadonlyArray<() => void>): void => {
+  for (const step of steps.toReversed()) {
+    try {
+      step()
+    } catch {
+      // Another program has written into a folder, or has removed a file: nothing of this one is left to remove.
+    }
+  }
+}
+
+/** Writes files into a folder, which is created with the folders above it. Returns how to remove all of it. */
+const write = (folder: string, files: ReadonlyArray<File>): ReadonlyArray<() => void> => {
+  const steps: Array<() => void> = []
+  const create = (place: string): void => {
+    if (fs.existsSync(place)) return
+    create(path.dirname(place))
+    fs.mkdirSync(place)
+    steps.push(() => fs.rmdirSync(place))
+  }
+  try {
+    for (const { path: file, text } of files) {
+      const place = path.join(folder, file)
+      create(path.dirname(place))
+      // Fails on a file that another program has written meanwhile.
+      fs.writeFileSync(place, text, { flag: "wx" })
+      steps.push(() => fs.rmSync(place))
+    }
+    return steps
+  } catch (error) {
+    removeAll(steps)
+    throw error
+  }
+}
+
+/** Writes files into a folder that does not exist. The folder appears when it is complete. */
+const appear = (folder: string, files: ReadonlyArray<File>): void => {
+  const beside = path.join(path.dirname(folder), `.${path.basename(folder)}-${randomUUID()}`)
+  const steps = write(beside, files)
+  try {
+    fs.renameSync(beside, folder)
+  } catch (error) {
+    removeAll(steps)
+    throw error
+  }
+}
+
+/** Creates a project. A folder that is not empty is left as it is. */
+export const create = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<Project, OccupiedError | NotWrittenError> {
+  const folder = path.resolve(options.from, options.folder)
+  const attempt = <A>(run: () => A) =>
+    Effect.try({ try: run, catch: (cause) => new NotWrittenError({ folder, cause }) })
+  const isEmpty = yield* isThere(folder)
+  const files = yield* attempt(() => read(options))
+  yield* attempt(() => void (isEmpty ? write(folder, files) : appear(folder, files)))
+  return { folder }
+})

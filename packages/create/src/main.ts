@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/** The program `npm create @effect-mcp`: creates a project from a template. */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Effect from "effect/Effect"
+import { fileURLToPath } from "node:url"
+import manifest from "../package.json" with { type: "json" }
+import * as CommandLine from "./CommandLine.ts"
+import * as NextSteps from "./NextSteps.ts"
+import * as PackageManager from "./PackageManager.ts"
+import * as Project from "./Project.ts"
+import * as Wishes from "./Wishes.ts"
+
+const print = (text: string) => Effect.sync(() => process.stdout.write(`${text}\n`))
+
+const create = Effect.fnUntraced(function*(words: ReadonlyArray<string>) {
+  const command = yield* CommandLine.parse(words)
+  if (command.kind !== "create") {
+    return yield* print(command.kind === "help" ? CommandLine.help : manifest.version)
+  }
+  const wishes = yield* Wishes.complete(command.options, {
+    isTerminal: process.stdin.isTTY && process.stdout.isTTY,
+    running: PackageManager.running(process.env["npm_config_user_agent"])
+  })
+  // The templates lie beside this program in its package.
+  const templates = fileURLToPath(new URL("templates/", import.meta.url))
+  const project = yield* Project.create({ ...wishes, templates, from: process.cwd() })
+  if (wishes.isInstalled) yield* PackageManager.install(wishes.packageManager, project.folder)
+  return yield* print(NextSteps.of(project, wishes, process.cwd()))
+})
+
+NodeRuntime.runMain(
+  create(process.argv.slice(2)).pipe(
+    Effect.tapError(({ message }) => Effect.sync(() => process.stderr.write(`error: ${message}\n`)))
+  ),
+  { disableErrorReporting: true }
+)

@@ -1,0 +1,40 @@
+/** The program: answers the question on its command line, with the servers of `servers.json`. */
+import { McpClients, McpServerLog, McpServersConfig } from "@effect-mcp/client/node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { readFile } from "node:fs/promises"
+import manifest from "../package.json" with { type: "json" }
+import { answer } from "./agent.ts"
+import { Consent } from "./Consent.ts"
+import * as Model from "./model.ts"
+
+const servers = Layer.unwrap(Effect.gen(function*() {
+  const text = yield* Effect.promise(() => readFile("servers.json", "utf8"))
+  return McpClients.layer(yield* McpServersConfig.parse(text), {
+    info: { name: manifest.name, version: manifest.version },
+    // Providers of models accept no other names.
+    names: "model",
+    handlers: { "notifications/message": McpServerLog.write }
+  })
+}))
+
+const question = process.argv.slice(2).join(" ")
+
+const main = Effect.gen(function*() {
+  if (question === "") return yield* Effect.fail("write the question after the command: npm start -- \"What is new?\"")
+  const clients = yield* McpClients.McpClients
+  // A server that is downloaded first takes a while.
+  yield* clients.settled("30 seconds")
+  yield* Console.log(yield* answer(question))
+})
+
+NodeRuntime.runMain(
+  main.pipe(
+    Effect.provide([servers, Consent.layerTerminal, Model.layer]),
+    // The answer is on standard output, and everything else on standard error.
+    Effect.provideService(Logger.LogToStderr, true)
+  )
+)

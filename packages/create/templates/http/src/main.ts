@@ -1,0 +1,22 @@
+/** The program: serves until it is told to stop, with the settings of the environment. */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Config from "effect/Config"
+import * as Console from "effect/Console"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { formatAddress, HttpServer } from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as Server from "./server.ts"
+import { Tokens } from "./Tokens.ts"
+
+const settings = Config.all({
+  port: Config.withDefault(Config.Int("PORT"), 3000),
+  hostname: Config.withDefault(Config.String("HOST"), "127.0.0.1")
+})
+
+const main = Layer.unwrap(Effect.map(settings, Server.layer)).pipe(
+  Layer.tap((context) => Console.log(`listening at ${formatAddress(Context.get(context, HttpServer).address)}/mcp`)),
+  Layer.provide(Tokens.layer)
+)
+
+NodeRuntime.runMain(Layer.launch(main))

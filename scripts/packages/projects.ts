@@ -1,0 +1,148 @@
+/**
+ * Projects that users create from the templates, with the real command and the packages of a registry on this machine.
+ *
+ * Each is created by `npm create @effect-mcp`, passes its own scripts, and is started once: a client calls a tool of
+ * its server, in the worker as well, the agent answers, and the library is imported.
+ */
+import { ClientSession, type Transport } from "@effect-mcp/session"
+import { StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { deepStrictEqual } from "node:assert"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { run } from "./command.ts"
+import * as PackageManagers from "./packageManagers.ts"
+import * as Tools from "./tools.ts"
+
+/** Calls a tool over a transport, and compares the text of its result. */
+const call = (
+  transport: Layer.Layer<Transport.Transport>,
+  tool: string,
+  input: { readonly [name: string]: unknown },
+  expected: string
+): Promise<void> =>
+  Effect.gen(function*() {
+    const session = yield* ClientSession.ClientSession
+    const { content } = yield* session.callTool(tool, input)
+    deepStrictEqual(content, [{ type: "text", text: expected }])
+  }).pipe(
+    Effect.provide(Layer.provide(ClientSession.layer({ info: { name: "packages", version: "1.0.0" } }), transport)),
+    Effect.runPromise
+  )
+
+/** Starts a server that prints its URL, uses it, and stops it. It has to end by itself. */
+const listening = async (
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  use: (url: string) => Promise<void>
+): Promise<void> => {
+  const child = spawn(process.execPath, ["dist/server.mjs"], {
+    cwd,
+    env: { ...process.env, PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  const closed = once(child, "close")
+  try {
+    let printed = ""
+    for await (const chunk of child.stdout.setEncoding("utf8")) {
+      printed += String(chunk)
+      const [url] = /http:\S+/.exec(printed) ?? []
+      if (url === undefined) continue
+      await use(url)
+      break
+    }
+    child.kill("SIGTERM")
+    const [status] = await closed
+    deepStrictEqual(status === 0 || status === 130 || status === 143, true, `the server has ended with ${status}`)
+  } finally {
+    child.kill("SIGKILL")
+  }
+}
+
+/** Serves a bundle in a worker, without compatibility with Node. */
+const inWorker = async (scriptPath: string, use: (url: string) => Promise<void>): Promise<void> => {
+  const { Miniflare } = await import(path.join(await Tools.install(Tools.miniflare), "dist", "src", "index.js"))
+  const worker = new Miniflare({
+    modules: true,
+    scriptPath,
+    compatibilityDate: "2026-07-01",
+    host: "127.0.0.1",
+    port: 0
+  })
+  try {
+    const url: URL = await worker.ready
+    await use(new URL("/mcp", url).href)
+  } finally {
+    await worker.dispose()
+  }
+}
+
+/** Starts the project of each template, in its folder, and returns a line for the table. */
+const starts: { readonly [template: string]: (cwd: string) => Promise<string> } = {
+  stdio: async (cwd) => {
+    // The bundle runs alone, and is a bundle for hosts.
+    const alone = path.join(fs.mkdtempSync(path.join(path.dirname(cwd), "alone-")), "server.mjs")
+    fs.copyFileSync(path.join(cwd, "dist", "server.mjs"), alone)
+    const server = StdioClient.layerNode({ command: process.execPath, args: [alone], stderr: "inherit" })
+    await call(server, "greet", { name: "Ada" }, "Hello, Ada!")
+    const mcpb = await Tools.commandOf(Tools.mcpb, "mcpb")
+    await run(process.execPath, [mcpb, "validate", "dist/manifest.json"], { cwd })
+    await run(process.execPath, [mcpb, "pack", "dist", "server.mcpb"], { cwd })
+    return `a server of ${fs.statSync(alone).size} bytes, and a bundle of ${
+      fs.statSync(path.join(cwd, "server.mcpb")).size
+    }`
+  },
+  http: async (cwd) => {
+    const token = (await run("npm", ["run", "--silent", "token", "ada"], { cwd })).trim()
+    const [, secret = ""] = /^TOKEN_SECRET=(.+)$/m.exec(fs.readFileSync(path.join(cwd, ".env"), "utf8")) ?? []
+    await listening(cwd, { TOKEN_SECRET: secret }, async (url) => {
+      deepStrictEqual((await fetch(url, { method: "POST" })).status, 401)
+      const server = StreamableHttpClient.layerNode({ url, headers: { authorization: `Bearer ${token}` } })
+      await call(server, "add_note", { text: "tea" }, "{\"count\":1}")
+    })
+    return "a server that accepts its token"
+  },
+  stateless: async (cwd) => {
+    const use = (url: string) =>
+      call(StreamableHttpClient.layerNode({ url }), "to_fahrenheit", { celsius: 100 }, "{\"fahrenheit\":212}")
+    await listening(cwd, {}, use)
+    const worker = path.join(cwd, "dist", "worker.js")
+    await inWorker(worker, use)
+    return `a server, and a worker of ${fs.statSync(worker).size} bytes`
+  },
+  agent: async (cwd) => {
+    // Without a terminal, no person can permit the note.
+    const answer = (await run("npm", ["start", "--silent", "--", "Remember tea"], { cwd })).trim()
+    deepStrictEqual(answer, "The notes are: {\"notes\":[]}")
+    deepStrictEqual((await run(process.execPath, ["dist/agent.mjs", "Remember tea"], { cwd })).trim(), answer)
+    return "an agent that answers"
+  },
+  tools: async (cwd) => {
+    const program = "import(\"my-tools\").then((all) => console.log(Object.keys(all).join()))"
+    const printed = (await run(process.execPath, ["--eval", program], { cwd })).trim()
+    deepStrictEqual(printed, "Bookings,BookingsLive,Seat,SeatFree,SeatTaken,Seats")
+    return "a library that is imported"
+  }
+}
+
+/** Creates, checks and starts a project of each template in a folder. Returns a line for each. */
+export const check = async (folder: string, registry: string, cache: string): Promise<string> => {
+  // npm reads the registry of a scope from the project in which it runs.
+  fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify({ name: "projects", private: true }))
+  PackageManagers.writeScope(folder, registry)
+  const lines: Array<string> = []
+  for (const [template, start] of Object.entries(starts)) {
+    const name = `my-${template}`
+    const args = ["create", "@effect-mcp", name, "--yes", "--cache", cache, "--", "--template", template]
+    const printed = await run("npm", args, { cwd: folder })
+    if (!printed.includes("npm install")) throw new Error(`the next command is missing:\n${printed}`)
+    const cwd = path.join(folder, name)
+    await PackageManagers.npm.install(cwd, registry, cache)
+    for (const script of ["check", "test", "build"]) await run("npm", ["run", script], { cwd })
+    lines.push(`${template}: ${await start(cwd)}`)
+  }
+  return lines.join("\n")
+}
