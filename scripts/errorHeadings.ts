@@ -4,19 +4,25 @@
  */
 import { read } from "./workspace.ts"
 
-const pages = ["docs/troubleshooting/errors.md", "docs/troubleshooting/errors-of-calls.md"]
+/** Returns the headings of the errors of a page, as they are written. */
+const headingsOf = (page: string): ReadonlyArray<string> =>
+  Array.from(
+    read(`docs/troubleshooting/${page}`).matchAll(/^### (.*)$/gm),
+    ([, heading = ""]) => heading.replace(/^`(.*)`$/, "$1")
+  )
 
-/** The headings of all errors, as they are written. */
-export const headings: ReadonlyArray<string> = pages.flatMap((page) =>
-  Array.from(read(page).matchAll(/^### (.*)$/gm), ([, heading = ""]) => heading.replace(/^`(.*)`$/, "$1"))
-)
+/** The errors of running programs. */
+export const headings: ReadonlyArray<string> = [...headingsOf("errors.md"), ...headingsOf("errors-of-calls.md")]
+
+/** The errors of the compiler. */
+export const typeHeadings: ReadonlyArray<string> = headingsOf("type-errors.md")
 
 /** Returns whether a heading stands for this text. */
-const standsFor = (heading: string, text: string): boolean => {
+export const standsFor = (heading: string, text: string): boolean => {
   const parts = heading.split("…").map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&"))
-  return new RegExp(`^${parts.join("[^]+")}$`).test(text)
+  return new RegExp(`^${parts.join("[^]*")}$`).test(text)
 }
 
-/** Returns the heading under which a reader finds this text: the longest one that stands for it. */
+/** Returns the heading under which a reader finds the text of an error: the longest one that stands for it. */
 export const headingOf = (text: string): string | undefined =>
   headings.filter((heading) => standsFor(heading, text)).toSorted((one, other) => other.length - one.length)[0]

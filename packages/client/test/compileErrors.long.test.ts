@@ -1,6 +1,7 @@
 /** Mistakes in the use of clients and servers. One run of the compiler reports those of both. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as path from "node:path"
+import { standsFor, typeHeadings } from "../../../scripts/errorHeadings.ts"
 import * as Mistakes from "../../../scripts/mistakes.ts"
 
 const modules = ["client", "server"] as const
@@ -20,5 +21,13 @@ describe("each mistake is a compile error that names its cause, at its own line"
     assert.isAbove(expected.length, 5)
     assert.deepStrictEqual([...reports.keys()], expected.map(({ line }) => line), [...reports.values()].join("\n"))
     for (const { line, message } of expected) assert.include(reports.get(line), message)
+  })
+})
+
+describe("the page on errors of types", () => {
+  it.for(typeHeadings)("has the words of the compiler: %s", (heading) => {
+    const lines = [...comparisons.get("server")?.reports.values() ?? []].flatMap((report) => report.split("\n"))
+    const texts = lines.map((line) => line.replace(/^.*?: error TS\d+: /, "").trim())
+    assert.isTrue(texts.some((text) => standsFor(heading, text)), "no mistake of server/test/fixtures has this error")
   })
 })
