@@ -38,7 +38,7 @@ const modules: Array<DefaultTheme.SidebarItem> = [
 ]
 
 /** The jobs that the bar at the top names. */
-const inBar: ReadonlySet<string> = new Set(["Servers", "Serving", "Clients and agents", "Testing", "Operate"])
+const inBar: ReadonlySet<string> = new Set(["Start", "Servers", "Serving", "Clients and agents", "Testing"])
 
 export default defineConfig({
   title: "Effect MCP",
