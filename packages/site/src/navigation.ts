@@ -60,7 +60,9 @@ export const navigation: ReadonlyArray<Group> = [
       { file: "docs/servers/middleware.md", kind: "how-to" },
       { file: "docs/servers/long-running-tools.md", kind: "how-to" },
       { file: "docs/servers/compose.md", kind: "how-to", title: "Compose servers" },
-      { file: "docs/servers/bridges.md", kind: "how-to", title: "Bridges: HttpApi, toolkits, RPC" },
+      { file: "docs/servers/proxy-a-server.md", kind: "how-to" },
+      { file: "docs/servers/http-api.md", kind: "how-to", title: "An HttpApi as tools" },
+      { file: "docs/servers/bridges.md", kind: "how-to", title: "Toolkits and procedures" },
       { file: "docs/servers/files.md", kind: "how-to", title: "Serve files" },
       { file: "docs/servers/methods.md", kind: "how-to", title: "A server by its methods" },
       { file: "docs/servers/uri-templates.md", kind: "reference" }
