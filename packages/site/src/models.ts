@@ -20,7 +20,7 @@ const places = {
 
 /** Returns the first paragraph of a page as plain text. */
 const summaryOf = (text: string): string => {
-  const paragraph = text.split(/\n{2,}/).find((block) => /^[A-Za-z`_[]/.test(block)) ?? ""
+  const paragraph = text.split(/\n{2,}/).find((block) => /^(?!```)[A-Za-z`_[]/.test(block)) ?? ""
   return paragraph.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, "$1").replaceAll(/\s+/g, " ").replace(/(?<=[a-z)`]\.) .*$/, "")
 }
 
