@@ -134,7 +134,12 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   ],
   "effect/PlatformError": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
-  "effect/cli/*": ["packages/cli/src/commandLine.ts", "packages/cli/src/console/*", "packages/create/src/Questions.ts"],
+  "effect/cli/*": [
+    "packages/cli/src/commandLine.ts",
+    "packages/cli/src/console/*",
+    "packages/cli/src/hosts/addition.ts",
+    "packages/create/src/Questions.ts"
+  ],
   "effect/Terminal": "packages/cli/src/console/*",
   "effect/net/*": ["packages/transport/src/internal/*", "packages/auth/src/internal/fetch/AddressPolicy.ts"],
   "effect/socket/*": "packages/transport/src/*",

@@ -30,6 +30,10 @@ import { Screen } from "./console/screen.ts"
 import * as Server from "./console/server.ts"
 import { waysToSignIn } from "./console/signInOptions.ts"
 import * as TerminalScreen from "./console/terminalScreen.ts"
+import * as Addition from "./hosts/addition.ts"
+import type { HostFileError } from "./hosts/file.ts"
+import * as Host from "./hosts/host.ts"
+import * as Place from "./hosts/place.ts"
 
 const flags = {
   json: Flag.Boolean("json").pipe(
@@ -71,6 +75,37 @@ const flags = {
   logLevel: Flag.Literals("log-level", Logging.levels).pipe(
     Flag.withDescription("The level of the server's log messages (default: info)"),
     Flag.withDefault("info")
+  )
+}
+
+const hostFlags = {
+  host: Flag.Literals("for", Host.hosts).pipe(Flag.withDescription("The host")),
+  name: Flag.String("name").pipe(
+    Flag.withDescription("The name of the server (default: that of its script, its package or its host)"),
+    Flag.optional
+  ),
+  scope: Flag.Literals("scope", Host.scopes).pipe(
+    Flag.withDescription("The file of this project, or that of this person (default: user)"),
+    Flag.withDefault("user")
+  ),
+  url: Flag.String("url").pipe(Flag.withDescription("The URL of a server, in place of a command"), Flag.optional),
+  env: Flag.String("env").pipe(
+    Flag.withDescription("The name of a variable of the environment that the server gets; may be repeated"),
+    Flag.atLeast(0)
+  ),
+  bearerEnv: Flag.String("bearer-env").pipe(
+    Flag.withDescription("The name of the variable of the environment with the token for the URL"),
+    Flag.optional
+  ),
+  system: Flag.Literals("system", Host.systems).pipe(
+    Flag.withDescription("The operating system of the host (default: this one)"),
+    Flag.optional
+  ),
+  file: Flag.String("file").pipe(Flag.withDescription("Another file than the usual one of the host"), Flag.optional),
+  yes: Flag.Boolean("yes").pipe(Flag.withDescription("Write the file without a question"), Flag.withDefault(false)),
+  replace: Flag.Boolean("replace").pipe(
+    Flag.withDescription("Replace another server of this name"),
+    Flag.withDefault(false)
   )
 }
 
@@ -136,11 +171,13 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
       exit.isFailure = isFailure
     }).pipe(Effect.scoped, reportingFailure)
 
-  const reportingFailure = <A, R>(effect: Effect.Effect<A, Failures.Failure, R>) =>
+  const reportingFailure = <A, R>(effect: Effect.Effect<A, Failures.Failure | HostFileError, R>) =>
     Effect.catch(effect, (failure) =>
       Effect.flatMap(Screen, (screen) => {
         exit.isFailure = true
-        return screen.note(`error: ${Failures.describe(failure)}`)
+        return screen.note(
+          `error: ${failure._tag === "HostFileError" ? failure.message : Failures.describe(failure)}`
+        )
       }))
 
   const words = Argument.String("argument").pipe(
@@ -209,6 +246,32 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
     Command.withDescription("Print a resource now, and whenever it changes, until Ctrl-C")
   )
 
+  const hosts = Command.make("hosts", hostFlags, (chosen) =>
+    Effect.gen(function*() {
+      const { config, header, json } = yield* shared
+      if (header.length > 0 || Option.isSome(config)) {
+        return yield* new Failures.InvalidCommand({
+          problem: "hosts takes no --header and no --config; name the variable of a token with --bearer-env"
+        })
+      }
+      yield* Addition.add({
+        host: chosen.host,
+        name: Option.getOrUndefined(chosen.name),
+        scope: chosen.scope,
+        system: Option.getOrElse(chosen.system, Place.thisSystem),
+        words: serverWords,
+        url: Option.getOrUndefined(chosen.url),
+        variables: chosen.env,
+        token: Option.getOrUndefined(chosen.bearerEnv),
+        file: Option.getOrUndefined(chosen.file),
+        isConfirmed: chosen.yes,
+        replaces: chosen.replace,
+        isJson: json
+      })
+    }).pipe(reportingFailure)).pipe(
+      Command.withDescription("Print the entry of a server for a host, and add it to the file of the host after a yes")
+    )
+
   return shared.pipe(
     Command.withHandler((options) =>
       Effect.gen(function*() {
@@ -238,6 +301,10 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
         description: "Call a tool"
       },
       {
+        command: "npx @effect-mcp/cli hosts --for vscode -- node server.ts",
+        description: "Add a server to a host"
+      },
+      {
         command: "npx @effect-mcp/cli list --config mcp.json --server files",
         description: "List what a configured server has"
       }
@@ -252,7 +319,8 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
       read,
       prompt,
       complete,
-      watch
+      watch,
+      hosts
     ])
   )
 }

@@ -1,6 +1,6 @@
 /** The rules of hosts for their files, where these differ from each other. */
 
-import * as EntryReader from "./EntryReader.ts"
+import * as Predicate from "effect/Predicate"
 
 /** The hosts whose files are known. */
 export const hosts = [
@@ -62,7 +62,7 @@ export interface LeftOut {
 
 /** Returns why an entry is left out: it is disabled, or an extension of Zed has its command. */
 export const leftOut = (entry: unknown): LeftOut | undefined => {
-  if (!EntryReader.isObject(entry)) return undefined
+  if (!Predicate.isObject(entry)) return undefined
   const off = entry["disabled"] === true ? "disabled" : entry["enabled"] === false ? "enabled" : undefined
   if (off !== undefined) {
     return { problem: "it is disabled", advice: `remove ${off}, or leave it out of the option servers` }

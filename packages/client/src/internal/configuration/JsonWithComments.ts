@@ -13,6 +13,28 @@ const tokens = {
   word: /(?:true|false|null)(?!\w)/y
 }
 
+/** The place of a member of an object: of its name, of its value, and of the character after the value. */
+export interface MemberPlace {
+  readonly name: string
+  readonly at: number
+  readonly valueAt: number
+  readonly end: number
+}
+
+/** The places of an object in a text: of its braces, of its members, and of the comma after the last member. */
+export interface ObjectPlace {
+  readonly open: number
+  readonly close: number
+  readonly members: ReadonlyArray<MemberPlace>
+  readonly lastComma: number | undefined
+}
+
+/** A value, and the places of the objects in it. */
+export interface Located {
+  readonly value: unknown
+  readonly places: ReadonlyMap<unknown, ObjectPlace>
+}
+
 /** The error of a text that is no JSON. */
 class Fault extends Error {}
 
@@ -21,8 +43,12 @@ class Fault extends Error {}
  * `JSON.parse` often have no place.
  */
 class Reader {
+  /** The places of the objects that were read. */
+  readonly places = new Map<unknown, ObjectPlace>()
   readonly #text: string
   #at = 0
+  /** The character after the last one that is neither a space nor in a comment. */
+  #end = 0
 
   constructor(text: string) {
     this.#text = text
@@ -62,16 +88,19 @@ class Reader {
   #takes(character: string): boolean {
     if (this.#text[this.#at] !== character) return false
     this.#at += 1
+    this.#end = this.#at
     this.#skip()
     return true
   }
 
   #value(level: number): unknown {
     if (level > limits.levels) this.#fail(`it has more than ${limits.levels} levels`)
+    const start = this.#at
     if (this.#takes("[")) return this.#array(level)
-    if (this.#takes("{")) return this.#object(level)
+    if (this.#takes("{")) return this.#object(level, start)
     if (this.#text[this.#at] === "\"") return this.#string()
     const literal = this.#token(tokens.word) ?? this.#token(tokens.number)
+    this.#end = this.#at
     if (literal !== undefined) return JSON.parse(literal)
     return this.#fail(this.#at === this.#text.length ? "the text ends too early" : "a value is missing")
   }
@@ -79,6 +108,7 @@ class Reader {
   #string(): string {
     const start = this.#at
     const text = this.#token(tokens.text)
+    this.#end = this.#at
     try {
       if (text !== undefined) return JSON.parse(text)
     } catch {
@@ -97,29 +127,48 @@ class Reader {
     return items
   }
 
-  #object(level: number): object {
+  #object(level: number, open: number): object {
     const members: Array<readonly [name: string, value: unknown]> = []
+    const places: Array<MemberPlace> = []
+    let lastComma: number | undefined
+    let close = this.#at
     while (!this.#takes("}")) {
       if (this.#text[this.#at] !== "\"") this.#fail("a name in quotes or } is missing")
+      const at = this.#at
       const name = this.#string()
       this.#skip()
       if (!this.#takes(":")) this.#fail("a colon is missing")
+      const valueAt = this.#at
       members.push([name, this.#value(level + 1)])
+      places.push({ name, at, valueAt, end: this.#end })
       this.#skip()
-      if (!this.#takes(",") && this.#text[this.#at] !== "}") this.#fail("a comma or } is missing")
+      const comma = this.#at
+      lastComma = this.#takes(",") ? comma : undefined
+      if (lastComma === undefined && this.#text[this.#at] !== "}") this.#fail("a comma or } is missing")
+      close = this.#at
     }
-    return Object.fromEntries(members)
+    const object = Object.fromEntries(members)
+    this.places.set(object, { open, close, members: places, lastComma })
+    return object
   }
 }
 
-/** Returns the value of a text, or its problem and the place of it. */
-export const parse = (text: string): Result.Result<unknown, string> => {
+/**
+ * Returns the value of a text and the places of its objects, or its problem and the place of it. The text has no byte
+ * order mark.
+ */
+export const locate = (text: string): Result.Result<Located, string> => {
   if (text.length > limits.characters) return Result.fail(`it has more than ${limits.characters} characters`)
   try {
-    // Editors write a byte order mark, which JSON does not have.
-    return Result.succeed(new Reader(text.replace(/^\ufeff/, "")).all())
+    const reader = new Reader(text)
+    return Result.succeed({ value: reader.all(), places: reader.places })
   } catch (error) {
     if (error instanceof Fault) return Result.fail(error.message)
     throw error
   }
 }
+
+/** Returns the value of a text, or its problem and the place of it. */
+export const parse = (text: string): Result.Result<unknown, string> =>
+  // Editors write a byte order mark, which JSON does not have.
+  Result.map(locate(text.replace(/^\ufeff/, "")), ({ value }) => value)
