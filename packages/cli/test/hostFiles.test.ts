@@ -40,8 +40,10 @@ describe("a JSON file of a host", () => {
     ],
     [
       "with comments and trailing commas",
-      `// mine\n{\n  "theme": "x", // dark\n  "mcpServers": {\n    // first\n    "a": {}, /* a */ // last, {\n    // end\n  },\n}\n`,
-      `// mine\n{\n  "theme": "x", // dark\n  "mcpServers": {\n    // first\n    "a": {}, /* a */ // last, {\n    ${entry},` +
+      `// mine\n{\n  "theme": "x", // dark\n  "mcpServers": {\n    // first\n    "a": {}, /* a */ // last, {` +
+      `\n    // end\n  },\n}\n`,
+      `// mine\n{\n  "theme": "x", // dark\n  "mcpServers": {\n    // first\n    "a": {}, /* a */ // last, {` +
+      `\n    ${entry},` +
       `\n    // end\n  },\n}\n`
     ],
     [
@@ -78,15 +80,16 @@ describe("a JSON file of a host", () => {
     const tabs = `{\n\t"mcpServers": {\n\t\t"a": {}\n\t}\n}\n`
     assert.strictEqual(
       json(tabs),
-      `{\n\t"mcpServers": {\n\t\t"a": {},\n\t\t"b": {\n\t\t\t"command": "npx",\n\t\t\t"args": ["-y", "b"]\n\t\t}\n\t}\n}\n`
+      `{\n\t"mcpServers": {\n\t\t"a": {},\n\t\t"b": {\n\t\t\t"command": "npx",\n\t\t\t"args": ["-y", "b"]\n` +
+        `\t\t}\n\t}\n}\n`
     )
     const windows = `\ufeff${cases[3]?.[1] ?? ""}`.replaceAll("\n", "\r\n")
     assert.strictEqual(json(windows), `\ufeff${cases[3]?.[2] ?? ""}`.replaceAll("\n", "\r\n"))
   })
 
   it("replaces another server of the name only if it is told to", () => {
-    const before =
-      `{\n  "mcpServers": {\n    "a": {}, // one\n    "b": { "command": "old", "env": {} }, // two\n    "c": {}\n  }\n}\n`
+    const before = `{\n  "mcpServers": {\n    "a": {}, // one\n    "b": { "command": "old", "env": {} }, // two\n` +
+      `    "c": {}\n  }\n}\n`
     assert.strictEqual(jsonProblem(before), "it has another server \"b\"; use --replace, or --name for another name")
     assert.strictEqual(
       json(before, { replaces: true }),
@@ -128,6 +131,10 @@ describe("a JSON file of a host", () => {
 })
 
 describe("the TOML file of Codex", () => {
+  /** Other tables, and a text that looks like a table. */
+  const tables = `# mine\nmodel = "o9"\n\n[mcp_servers.a] # a\ncommand = "a"\n\n` +
+    `[profiles.x]\nmodel = '''\n[mcp_servers.b]\n'''\n`
+
   const table: Change.Change = { ...change, field: "mcp_servers" }
 
   const written = "[mcp_servers.b]\ncommand = \"npx\"\nargs = [\"-y\", \"b\"]\n"
@@ -140,9 +147,8 @@ describe("the TOML file of Codex", () => {
     ["without an end of its last line", "model = \"o9\"", `model = "o9"\n\n${written}`],
     [
       "with other tables",
-      "# mine\nmodel = \"o9\"\n\n[mcp_servers.a] # a\ncommand = \"a\"\n\n[profiles.x]\nmodel = '''\n[mcp_servers.b]\n'''\n",
-      "# mine\nmodel = \"o9\"\n\n[mcp_servers.a] # a\ncommand = \"a\"\n\n[profiles.x]\nmodel = '''\n[mcp_servers.b]\n'''\n\n" +
-      written
+      tables,
+      `${tables}\n${written}`
     ]
   ]
 

@@ -109,7 +109,7 @@ describe.concurrent("the command hosts", () => {
         }
 
         // Another server of this name stays, until the person replaces it.
-        const other = words.with(-1, "/srv/other.js")
+        const other = [...words.slice(0, -1), "/srv/other.js"]
         const refused = yield* home.run(...other)
         assert.strictEqual(refused.exitCode, 1)
         assert.include(
@@ -284,7 +284,7 @@ describe.concurrent("the command hosts", () => {
       assert.include(npx.stderr, "reads this in %APPDATA%\\Claude\\claude_desktop_config.json\n")
       for (const command of ["node", "C:\\tools\\notes.exe", "notes.exe"]) {
         const { stderr, stdout } = yield* run("--for", "windsurf", "--", command)
-        assert.include(stdout, `"command": ${JSON.stringify(command)}\n`)
+        assert.include(stdout, `"command": ${JSON.stringify(command)}`)
         assert.include(stderr, "%USERPROFILE%\\.codeium\\windsurf\\mcp_config.json")
       }
     }), timeout)

@@ -1,14 +1,11 @@
 /** The files of each host, with its fields and its references: local servers are started, and remote ones called. */
 import { McpClient, McpServersConfig, type McpTarget } from "@effect-mcp/client/node"
 import { Content } from "@effect-mcp/protocol"
-import { RequestContext, SessionHost } from "@effect-mcp/session"
-import { Authentication, HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport/node"
+import { HttpSseServer, StreamableHttpServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { HttpServer } from "effect/http/HttpServer"
-import * as Layer from "effect/Layer"
 import * as path from "node:path"
+import { portOf } from "./support/headerServer.ts"
 
 const info = { name: "host", version: "1.0.0" }
 
@@ -25,25 +22,6 @@ const reportOf = Effect.fnUntraced(function*(target: McpTarget.McpTarget | undef
   const [part] = content
   return part?.type === "text" ? JSON.parse(part.text) : undefined
 })
-
-/** Starts a server that returns the authorization of its client, and returns its port. */
-const portOf = <E>(
-  server: Layer.Layer<HttpServer, E, Authentication.Authentication | SessionHost.SessionHost>
-) => {
-  const host = SessionHost.layer({
-    "tools/call": () =>
-      Effect.map(RequestContext.RequestContext, ({ principal }) => ({
-        content: [Content.text(principal?.id ?? "anonymous")]
-      }))
-  }, { info: { name: "remote", version: "1.0.0" } })
-  const identities = Authentication.layer(({ headers }) =>
-    Effect.succeed({ id: `${headers["authorization"]} ${headers["x-team"]}` })
-  )
-  return Effect.map(Layer.build(Layer.provide(server, Layer.merge(host, identities))), (context) => {
-    const { address } = Context.get(context, HttpServer)
-    return "port" in address ? address.port : 0
-  })
-}
 
 const whoOf = Effect.fnUntraced(function*(target: McpTarget.McpTarget | undefined) {
   const client = yield* McpClient.make(target ?? assert.fail("no target"), { info })

@@ -39,6 +39,7 @@ export const navigation: ReadonlyArray<Group> = [
     pages: [
       { file: "README.md", kind: "explanation", title: "Overview" },
       { file: "docs/start/first-server.md", kind: "tutorial" },
+      { file: "docs/start/hosts.md", kind: "how-to" },
       { file: "docs/start/first-client.md", kind: "tutorial" },
       { file: "docs/start/which-package.md", kind: "reference" },
       { file: "docs/start/examples.md", kind: "reference" }

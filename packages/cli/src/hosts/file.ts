@@ -21,7 +21,7 @@ export class HostFileError extends Data.TaggedError("HostFileError")<{
 /** The greatest size of a file, in bytes. */
 const maxBytes = 1_048_576
 
-/** What was read of a file. */
+/** A file as it was read. */
 export interface Read {
   readonly text: string
   readonly bytes: Buffer

@@ -50,7 +50,7 @@ export type Server =
     readonly token: string | undefined
   }
 
-/** What is known of a host. */
+/** A host, its files, and the form of its entries. */
 export interface Description {
   readonly title: string
   readonly field: HostRules.HostRules["field"]
