@@ -5,9 +5,10 @@ import { headingOf, headings } from "../../../../scripts/errorHeadings.ts"
 import { quarantines } from "../../../../scripts/packages/quarantine.ts"
 import { callCases } from "./callCases.ts"
 import { connectionCases } from "./connectionCases.ts"
+import { hostCases } from "./hostCases.ts"
 import { startCases } from "./startCases.ts"
 
-const cases = { ...startCases, ...connectionCases, ...callCases }
+const cases = { ...startCases, ...connectionCases, ...callCases, ...hostCases }
 
 describe("the pages on troubleshooting", () => {
   it("have a case for each heading, and a heading for each case", () => {

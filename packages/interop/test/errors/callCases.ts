@@ -1,47 +1,25 @@
 /** Errors of calls, with servers over HTTP and stdio. */
 import { McpClient, McpServersConfig, McpTarget } from "@effect-mcp/client/node"
 import { AjvValidator } from "@effect-mcp/json-schema"
-import { McpGroup, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
+import { McpGroup, McpResource, McpServer, SessionState } from "@effect-mcp/server"
 import { ClientSession, RequestContext, RequestStateSeal, SessionHost } from "@effect-mcp/session"
 import { Authentication, StatelessHttpServer, StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
 import { joinedProgram } from "../../../../scripts/joinedProgram.ts"
 import * as Parts from "./parts.ts"
+import { work, WorkLive } from "./work.ts"
 
 const { connect, connectTo, hostListening, info, listening, messageOf } = Parts
 
 type Session = ClientSession.ClientSessionShape
 
-const Name = Schema.Struct({ name: Schema.String })
 const visits = SessionState.make("visits", () => 0)
-
-const Work = McpGroup.make(
-  "work",
-  Tool.make("wait"),
-  Tool.make("fail"),
-  Tool.make("ask", { success: Schema.String }),
-  Tool.make("count", { parameters: Schema.Struct({ to: Schema.Int }) })
-)
-
-const WorkLive = Work.toLayer((handlers) =>
-  handlers
-    .tool("wait", () => Effect.never)
-    .tool("fail", () => Effect.die(new Error("the disk is full")))
-    .tool("ask", () => Effect.map(McpRequest.elicit("Your name?", Name), ({ name }) => `Hello, ${name}`))
-    .tool("count", () => Effect.void)
-)
-
-const work = hostListening(Layer.provide(
-  McpServer.layerHost(WorkLive, { info, limits: { maxIncomingRequests: 1, gracefulTimeout: "1 milli" } }),
-  Logger.layer([])
-))
 
 /** Fails with the text of a result with `isError`. */
 const textOfError = (result: { readonly content: ReadonlyArray<unknown>; readonly isError?: boolean }) =>
@@ -100,6 +78,14 @@ const stateless = (handler: Effect.Effect<unknown, unknown, RequestContext.Reque
     }, { info, port: 0 }).pipe(Layer.provide(Authentication.anonymous))
   ).pipe(Effect.map((url) => `${url}/mcp`))
 
+const Motto = McpGroup.make("motto", McpResource.make("motto", { uri: "app://motto" }))
+
+const methodsResource: Parts.Case = Effect.gen(function*() {
+  const live = Motto.toLayer((handlers) => handlers.resource("motto", Effect.succeed("Festina lente")))
+  const session = yield* connectTo(yield* hostListening(McpServer.layerHost(live, { info })))
+  return yield* messageOf(session.readResource("app://moto"))
+})
+
 const textOf = ({ message }: Error): string => message
 
 const Visits = McpGroup.make("visits", Tool.make("visit", { success: Schema.Int, failure: Schema.String }))
@@ -140,6 +126,7 @@ export const callCases: Parts.Cases = {
     "greet"
   ),
   "tools/call: the peer replied with error -32602: Unknown tool: …": over((session) => session.callTool("weather")),
+  "resources/read: the peer replied with error -32602: Resource not found: …": methodsResource,
   "tools/call: the peer replied with error -32603: Internal error": over((session) => session.callTool("fail")),
   "tools/call: the peer replied with error -31010: Overloaded: …": over((session) =>
     Effect.forEach([1, 2], () => session.callTool("wait"), { concurrency: 2 })

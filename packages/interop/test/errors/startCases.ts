@@ -23,6 +23,15 @@ const copyOf = (at: string): string => {
   return path.join(copied, "src/internal.ts")
 }
 
+/** Runs a module of a project that has installed the packages, and returns what it prints to standard error. */
+const importing = (text: string) =>
+  Effect.flatMap(folder, (at) => {
+    const module = path.join(at, "module.mjs")
+    fs.symlinkSync(path.join(root, "node_modules"), path.join(at, "node_modules"))
+    fs.writeFileSync(module, text)
+    return errorsOf("server.mjs", `await import(${JSON.stringify(module)})\n`)
+  })
+
 const Clock = McpGroup.make("clock", Tool.make("now"))
 const Calendar = McpGroup.make("calendar", Tool.make("now"))
 
@@ -38,6 +47,14 @@ export const startCases: Cases = {
   "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '…' imported from …": Effect.map(
     errorsOf("server.mjs", "import \"@effect/platform-node/NodeRuntime\"\n"),
     lineWith("Error [ERR_MODULE_NOT_FOUND]")
+  ),
+  "Error [ERR_PACKAGE_PATH_NOT_EXPORTED]: Package subpath '…' is not defined by \"exports\" in …": Effect.map(
+    importing("import \"@effect-mcp/server/McpServers\"\n"),
+    lineWith("Error [ERR_PACKAGE_PATH_NOT_EXPORTED]")
+  ),
+  "SyntaxError: The requested module '…' does not provide an export named '…'": Effect.map(
+    importing("import { StdioServer } from \"@effect-mcp/transport\"\nStdioServer.layerNode()\n"),
+    lineWith("SyntaxError")
   ),
   "PackageConflictError: two copies of a package are loaded: … and …; install the same version of each …": Effect.gen(
     function*() {

@@ -1,0 +1,53 @@
+/** Errors that hosts show, with the official client that most of them use. */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import * as Effect from "effect/Effect"
+import { type Case, type Cases, greeter, info, messageOf } from "./parts.ts"
+import { work } from "./work.ts"
+
+/** Starts a program of Node that consists of this text. */
+const program = (text: string) =>
+  new StdioClientTransport({ command: process.execPath, args: ["-e", text], stderr: "ignore" })
+
+const connected = (transport: StdioClientTransport | StreamableHTTPClientTransport, timeout = 20_000) =>
+  Effect.acquireRelease(Effect.sync(() => new Client(info)), (client) => Effect.promise(() => client.close())).pipe(
+    // The declarations of the SDK do not fit `exactOptionalPropertyTypes`.
+    Effect.tap((client) =>
+      Effect.tryPromise({ try: () => client.connect(transport as never, { timeout }), catch: (error) => error })
+    )
+  )
+
+const failed = (transport: StdioClientTransport | StreamableHTTPClientTransport): Case =>
+  messageOf(connected(transport))
+
+export const hostCases: Cases = {
+  "MCP error -32000: Connection closed": failed(program("process.exit(1)")),
+  "Unexpected token '…', \"…\"... is not valid JSON": Effect.gen(function*() {
+    const transport = yield* Effect.acquireRelease(
+      Effect.sync(() => program("console.log('Server started on stdio'); setTimeout(() => {}, 60000)")),
+      (started) => Effect.promise(() => started.close())
+    )
+    return yield* Effect.callback<string>((resume) => {
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK has no `addEventListener`.
+      transport.onerror = ({ message }) => resume(Effect.succeed(message))
+      void transport.start()
+    })
+  }),
+  "MCP error -32001: Request timed out": Effect.flatMap(
+    work,
+    (url) =>
+      Effect.flatMap(
+        connected(new StreamableHTTPClientTransport(new URL(url))),
+        (client) =>
+          messageOf(Effect.tryPromise({
+            try: () => client.callTool({ name: "wait" }, undefined, { timeout: 300 }),
+            catch: (error) => error
+          }))
+      )
+  ),
+  "Streamable HTTP error: Error POSTing to endpoint: …": Effect.flatMap(
+    greeter,
+    (url) => failed(new StreamableHTTPClientTransport(new URL("/", url)))
+  )
+}
