@@ -50,6 +50,7 @@ const everywhere: ReadonlySet<string> = new Set([
   "json-schema",
   "tasks",
   "transport",
+  "auth",
   "server",
   "client",
   "gateway"
@@ -59,6 +60,8 @@ const everywhere: ReadonlySet<string> = new Set([
  * The modules of these packages that need Node, and whose entries have another name.
  */
 const onNode: ReadonlyArray<string> = [
+  "packages/auth/src/NodeTokenStore.ts",
+  "packages/auth/src/NodeUserAgent.ts",
   "packages/tasks/src/NodeSqlite.ts",
   "packages/server/src/McpDirectory.ts"
 ]

@@ -17,10 +17,14 @@ import { build } from "rolldown"
 import { orExit } from "./commandLine.ts"
 import { run } from "./packages/command.ts"
 import * as Tools from "./packages/tools.ts"
-import { everywhere } from "./runtimes/calls.ts"
+import { everywhere, withTokens } from "./runtimes/calls.ts"
+import * as Issuer from "./runtimes/issuer.ts"
 import { read, root } from "./workspace.ts"
 
 const { values: { update } } = orExit(() => parseArgs({ options: { update: { type: "boolean" } } }))
+
+/** The part of a server that accepts tokens. */
+const guardedServer = "protected server (`ResourceServer`)"
 
 /** The parts in the order of the table, and whether a part is one of Node, Bun and Deno only. */
 const parts: ReadonlyArray<readonly [name: string, isOnNode: boolean]> = [
@@ -30,6 +34,7 @@ const parts: ReadonlyArray<readonly [name: string, isOnNode: boolean]> = [
   ["WebSocket server `layerNode`", true],
   ["Unix socket server", true],
   ["`toWebHandler`", false],
+  [guardedServer, false],
   ["stdio client", true],
   ["HTTP client `layerNode`", true],
   ["HTTP+SSE client `layerNode`", true],
@@ -81,12 +86,21 @@ const node = [process.execPath]
 const unix = path.join(folder, "node.sock")
 const ports = { http: await serve(node, "http"), ws: await serve(node, "ws"), sse: await serve(node, "sse") }
 await serve(node, "unix", unix)
-const addresses = [
+const issuer = await Issuer.start()
+const urlOfGuarded = (port: string): string => `http://127.0.0.1:${port}/protected`
+/** The servers that clients of every platform call. */
+const urls = [
   `http://127.0.0.1:${ports.http}/mcp`,
   `ws://127.0.0.1:${ports.ws}/mcp`,
-  `http://127.0.0.1:${ports.sse}/sse`,
-  unix
-]
+  urlOfGuarded(await serve(node, "protected", issuer)),
+  issuer
+] as const
+const asParameters = urls.map((url): [string, string] => ["address", url])
+const [overHttp, overWebSocket, ...guarded] = urls
+const addresses = [overHttp, overWebSocket, `http://127.0.0.1:${ports.sse}/sse`, unix, ...guarded]
+
+/** Calls a protected server by a client of Node. */
+const callGuarded = (url: string): Promise<string> => call(node, withTokens, "", "", "", "", url, issuer)
 
 /** Tries all parts on a runtime that runs the programs of Node. */
 const onNode = async (command: ReadonlyArray<string>): Promise<Column> => {
@@ -107,6 +121,7 @@ const onNode = async (command: ReadonlyArray<string>): Promise<Column> => {
     "WebSocket server `layerNode`",
     async () => call(node, "WebSocket client `layerNode`", "", `ws://127.0.0.1:${await serve(command, "ws")}/mcp`)
   )
+  await attempt(guardedServer, async () => callGuarded(urlOfGuarded(await serve(command, "protected", issuer))))
   await attempt("Unix socket server", async () => {
     await serve(command, "unix", own)
     return call(node, "Unix socket client", "", "", "", own)
@@ -147,6 +162,7 @@ const inWorker = async (): Promise<Column> => {
     scriptPath: path.join(dir, "worker.js"),
     modulesRules: [{ type: "ESModule", include: ["**/*.js"] }],
     compatibilityDate: "2026-07-01",
+    bindings: { ISSUER: issuer },
     host: "127.0.0.1",
     port: 0
   })
@@ -154,8 +170,9 @@ const inWorker = async (): Promise<Column> => {
     const url: URL = await worker.ready
     const column: Record<string, string> = {}
     column["`toWebHandler`"] = await call(node, "HTTP client `layerNode`", new URL("/mcp", url).href)
+    column[guardedServer] = await callGuarded(new URL("/protected", url).href)
     for (const client of Object.keys(everywhere)) {
-      const parameters = new URLSearchParams({ client, http: addresses[0] ?? "", ws: addresses[1] ?? "" })
+      const parameters = new URLSearchParams([["client", client], ...asParameters])
       const response = await fetch(new URL(`/call?${parameters}`, url))
       column[client] = await response.text()
     }
@@ -191,7 +208,7 @@ const inPage = async (chromium: string): Promise<Column> => {
   await once(server, "listening")
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  const parameters = new URLSearchParams({ http: addresses[0] ?? "", ws: addresses[1] ?? "" })
+  const parameters = new URLSearchParams(asParameters)
   const page = spawn(chromium, [
     "--headless=new",
     "--no-sandbox",
@@ -236,7 +253,8 @@ for (const [name, make] of columns) {
 }
 const cell = (column: Column, part: string, isOnNode: boolean, name: string): string => {
   const isPossible = !isOnNode || ["Node", "Bun", "Deno"].includes(name)
-  if (!isPossible || (name.startsWith("page") && part === "`toWebHandler`")) return "–"
+  const isServer = part === "`toWebHandler`" || part === guardedServer
+  if (!isPossible || (name.startsWith("page") && isServer)) return "–"
   return column[part] === "yes" ? "yes" : "**no**"
 }
 const table = [

@@ -2,7 +2,8 @@
  * Bundles for web pages and workers, made of the installed packages.
  *
  * A bundle contains no module of Node and none of a platform, whatever conditions the bundler sets, and imports
- * nothing. Then its program runs: pages call a tool of the worker, and of a server over a WebSocket.
+ * nothing. Then its program runs: pages call a tool of the worker, and of a server over a WebSocket. Those with tokens
+ * need an issuer, so `pnpm runtimes` runs them.
  */
 import { WebSocketServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -111,7 +112,7 @@ export const check = async (project: string): Promise<ReadonlyArray<string>> => 
   const lines: Array<string> = []
   for (const [bundler, bundle] of Object.entries(bundlers)) {
     const fileOf = (name: string) => path.join(project, "bundles", `${bundler.replaceAll(" ", "-")}-${name}.js`)
-    for (const name of ["worker", ...Object.keys(pages)]) {
+    for (const name of ["worker", "protectedWorker", ...Object.keys(pages), "pageWithTokens"]) {
       const { imported, modules } = await bundle(path.join(project, `${name}.ts`), fileOf(name))
       deepStrictEqual([...imported, ...modules.filter(isForeign)], [], `${bundler}: ${name}`)
       lines.push(`${bundler}: ${name} ${sizeOf(fileOf(name))}`)

@@ -18,16 +18,21 @@ import {
   WebSocketClient,
   WebSocketServer
 } from "@effect-mcp/transport/node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import { HttpServer } from "effect/http/HttpServer"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import { createServer } from "node:http"
 import * as greeting from "../packages/programs/greeting.ts"
+import { handlerOf } from "../packages/programs/protectedWorker.ts"
 import server, { greetings, host, info } from "../packages/programs/worker.ts"
 import { check, everywhere } from "./calls.ts"
 
-const [action = "", part = "", http = "", ws = "", sse = "", unix = ""] = process.argv.slice(2)
+const [action = "", part = "", http = "", ws = "", sse = "", unix = "", guarded = "", issuer = ""] = process.argv
+  .slice(2)
 
 /** The command that serves over stdio, by this runtime. */
 const child = {
@@ -78,9 +83,9 @@ const clients: typeof everywhere = {
 
 const listening = (address: string) => Console.log(`listening at ${address}`)
 
-const withPort = <E, R>(listener: Layer.Layer<HttpServer, E, R>) =>
+const withPort = <E, R>(listener: Layer.Layer<HttpServer.HttpServer, E, R>) =>
   Layer.effectDiscard(
-    Effect.flatMap(HttpServer, ({ address }) => listening("port" in address ? String(address.port) : ""))
+    Effect.flatMap(HttpServer.HttpServer, ({ address }) => listening("port" in address ? String(address.port) : ""))
   ).pipe(Layer.provide(listener))
 
 // A page of another origin calls these.
@@ -88,6 +93,13 @@ const open = { port: 0, allowedOrigins: ["*"] }
 
 const servers: Readonly<Record<string, Layer.Layer<never, unknown>>> = {
   http: withPort(StreamableHttpServer.layerNode(open)).pipe(Layer.provide(host)),
+  protected: Layer.suspend(() =>
+    withPort(
+      HttpServer.serve(HttpEffect.fromWebHandler(handlerOf(http))).pipe(
+        Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }))
+      )
+    )
+  ),
   sse: withPort(HttpSseServer.layerNode({ port: 0 })).pipe(Layer.provide(host)),
   ws: withPort(WebSocketServer.layerNode(open)).pipe(Layer.provide(host)),
   unix: Layer.tap(SocketServer.layerUnix({ path: http }).pipe(Layer.provide(host)), () => listening(http))
@@ -96,7 +108,7 @@ const servers: Readonly<Record<string, Layer.Layer<never, unknown>>> = {
 if (action === "call") {
   const client = clients[part]
   if (client === undefined) throw new Error(`no client ${part}`)
-  await client(http, ws)
+  await client(http, ws, guarded, issuer)
 } else if (part === "stdio") {
   McpServer.runMainStdio(greetings, { info })
 } else {

@@ -7,7 +7,8 @@ declare const location: { readonly search: string }
 const parameters = new URLSearchParams(location.search)
 const results: Record<string, string> = {}
 for (const [name, client] of Object.entries(everywhere)) {
-  results[name] = await client(parameters.get("http") ?? "", parameters.get("ws") ?? "").then(
+  const [http = "", ws = "", guarded = "", issuer = ""] = parameters.getAll("address")
+  results[name] = await client(http, ws, guarded, issuer).then(
     () => "yes",
     (error: unknown) => `no: ${String(error)}`
   )

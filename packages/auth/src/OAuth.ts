@@ -222,7 +222,7 @@ const make = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<OAu
   const provided = yield* Effect.serviceOption(TokenStore.TokenStore)
   const store = options.store ?? Option.getOrUndefined(provided) ?? (yield* TokenStore.makeMemory())
   const http = httpClient === undefined
-    ? yield* OAuthHttp.makeNode({ allowedOrigins })
+    ? yield* OAuthHttp.makePlatform({ allowedOrigins })
     : OAuthHttp.make(httpClient, { allowedOrigins })
   const all = new Map(Object.entries(servers).map(([url, own]) => [Discovery.canonicalUri(new URL(url)), own]))
   /** The authorizations at each server, by the client that a configuration describes. */

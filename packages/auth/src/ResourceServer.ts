@@ -3,7 +3,7 @@
  * AUT-41 to AUT-49).
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
-import { NumericOption } from "@effect-mcp/session/internal"
+import { NumericOption, webCrypto } from "@effect-mcp/session/internal"
 import { InvalidOptionError } from "@effect-mcp/session/InvalidOptionError"
 import * as UsedStates from "@effect-mcp/session/UsedStates"
 import { Authentication } from "@effect-mcp/transport/Authentication"
@@ -19,7 +19,6 @@ import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
-import { randomBytes } from "node:crypto"
 import * as AsymmetricAlgorithms from "./internal/resource/AsymmetricAlgorithms.ts"
 import * as DpopNonces from "./internal/resource/DpopNonces.ts"
 import type * as DpopProof from "./internal/resource/DpopProof.ts"
@@ -151,7 +150,7 @@ const minSecretLength = 32
 
 const noncesOf = ({ nonces = false }: DpopOptions): DpopNonces.DpopNonces | undefined => {
   if (nonces === false) return undefined
-  if (nonces === true) return DpopNonces.make(randomBytes(minSecretLength), noncePeriodMillis)
+  if (nonces === true) return DpopNonces.make(() => webCrypto.randomBytes(minSecretLength), noncePeriodMillis)
   const secret = Redacted.value(nonces.secret)
   if (secret.length < minSecretLength) {
     throw new InvalidOptionError({
@@ -160,7 +159,7 @@ const noncesOf = ({ nonces = false }: DpopOptions): DpopNonces.DpopNonces | unde
       allowed: `a secret of at least ${minSecretLength} characters`
     })
   }
-  return DpopNonces.make(secret, noncePeriodMillis)
+  return DpopNonces.make(() => webCrypto.bytesOf(secret), noncePeriodMillis)
 }
 
 const proofsOf = (options: DpopOptions): DpopProof.Settings => {

@@ -134,7 +134,10 @@ export const layer = (options: Options): Layer.Layer<TokenExchange> => {
     Effect.gen(function*() {
       LoadedPackages.check(thisPackage)
       const clock = yield* Clock.Clock
-      const http = yield* OAuthHttp.makeNode({ allowedOrigins: [tokenEndpoint ?? issuer], timeout: options.timeout })
+      const http = yield* OAuthHttp.makePlatform({
+        allowedOrigins: [tokenEndpoint ?? issuer],
+        timeout: options.timeout
+      })
       const exchange = ExchangeRequest.make({ issuer, client: options.client, tokenEndpoint }, http, clock)
       const tokens = new RememberedResults<ExchangedToken, OAuthError.OAuthError>({
         capacity: options.maxTokens ?? 1_000,

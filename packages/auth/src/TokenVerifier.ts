@@ -93,7 +93,7 @@ const rulesOf = (issuer: string, { audience, clockSkew, subject }: CommonOptions
 
 /** The requests of a verifier. Two of them take less than `identifyTimeout`, so that the log has the reason. */
 const requests = (urls: ReadonlyArray<string>) =>
-  OAuthHttp.makeNode({
+  OAuthHttp.makePlatform({
     allowedOrigins: urls,
     timeout: "4 seconds",
     // Key sets may have certificates.

@@ -1126,7 +1126,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "AUT-54",
-    at: "NodeClients.publicLookup",
+    at: "NodeExchange.publicLookup",
     original: "!AddressPolicy.isPublic(address)",
     broken: "address === \"\"",
     test: "packages/auth/test/internal/fetch/addresses.test.ts",

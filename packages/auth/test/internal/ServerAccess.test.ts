@@ -50,7 +50,7 @@ const rejection: RejectedRequest = {
 const make = Effect.fnUntraced(function*(settings: Partial<ServerSettings> = {}) {
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-  const http = yield* OAuthHttp.makeNode()
+  const http = yield* OAuthHttp.makePlatform()
   const { store = yield* TokenStore.makeMemory() } = settings
   const { identity = { metadataUrl } } = settings
   const access = new ServerAccess({

@@ -17,7 +17,7 @@ const remote = "https://issuer.example"
 
 /** Returns HTTP that finds this metadata of the issuer, and sends everything else, and the servers of the requests. */
 const withMetadata = Effect.fnUntraced(function*(metadata: object) {
-  const real = yield* OAuthHttp.makeNode({ allowedOrigins: [remote] })
+  const real = yield* OAuthHttp.makePlatform({ allowedOrigins: [remote] })
   const servers: Array<string> = []
   const http: OAuthHttp.OAuthHttp = {
     ...real,
@@ -147,7 +147,7 @@ describe("a token that an issuer gives for an API", () => {
   it.live("[AUT-43] is an access token, with the characters of a header", () =>
     Effect.gen(function*() {
       const { origin, routes } = yield* MetadataServer.start
-      const http = yield* OAuthHttp.makeNode({ allowedOrigins: [origin] })
+      const http = yield* OAuthHttp.makePlatform({ allowedOrigins: [origin] })
       const exchanger = { issuer: origin, client, tokenEndpoint: `${origin}/token` }
       const exchange = ExchangeRequest.make(exchanger, http, yield* Clock.Clock)
       const granted = (answer: object) => {

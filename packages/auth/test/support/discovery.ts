@@ -40,7 +40,7 @@ export const start = Effect.fnUntraced(function*(
 ) {
   const resource = yield* MetadataServer.start
   const issuer = yield* MetadataServer.start
-  const http = yield* OAuthHttp.makeNode(options)
+  const http = yield* OAuthHttp.makePlatform(options)
   const discovery = yield* Discovery.make({ ...options, http })
   const server = new URL(`${resource.origin}/mcp`)
   /** Lets the server name the issuer in its metadata at its path. */

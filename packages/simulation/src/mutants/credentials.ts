@@ -77,8 +77,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "waits for a response of an issuer for ever",
     at: "OAuthHttp.makeWith",
-    original: "respond(request, client).pipe(Effect.provideContext(untraced), Effect.timeoutOrElse(timeout))",
-    broken: "respond(request, client).pipe(Effect.provideContext(untraced))"
+    original: "Effect.timeoutOrElse(respond(request, exchangeOf(verdict._tag)), timeout)",
+    broken: "respond(request, exchangeOf(verdict._tag))"
   },
   {
     name: "does not end the sign-in that callers wait for",

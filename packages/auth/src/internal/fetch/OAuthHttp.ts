@@ -11,23 +11,17 @@ import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Predicate from "effect/Predicate"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as OAuthError from "../../OAuthError.ts"
 import * as AddressPolicy from "./AddressPolicy.ts"
+import type { Exchange, Incoming, OAuthRequest } from "./Exchange.ts"
 import * as ForbiddenAddress from "./ForbiddenAddress.ts"
+import * as NodeExchange from "./NodeExchange.ts"
 import { shown } from "./shown.ts"
 
-/** A request. */
-export interface OAuthRequest {
-  readonly method: "GET" | "POST"
-  readonly url: URL
-  /** The headers, with names in lower case. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | undefined
-}
+export type { OAuthRequest } from "./Exchange.ts"
 
 /** A response with its whole body. */
 export interface OAuthResponse {
@@ -98,7 +92,7 @@ const locationOf = (location: string | undefined, url: URL): string =>
 
 /** Reads the body up to the limit. */
 const textOf = (
-  response: HttpClientResponse.HttpClientResponse,
+  body: Incoming["body"],
   url: URL,
   maxBodyBytes: number
 ): Effect.Effect<string, OAuthError.OAuthError | UnusableResponse> =>
@@ -106,7 +100,7 @@ const textOf = (
     const decoder = new TextDecoder()
     let text = ""
     let length = 0
-    return Stream.runForEachWhile(response.stream, (chunk) =>
+    return Stream.runForEachWhile(body, (chunk) =>
       Effect.sync(() => {
         length += chunk.length
         if (length > maxBodyBytes) return false
@@ -124,13 +118,6 @@ const textOf = (
       )
   })
 
-const requestOf = ({ body, headers, method, url }: OAuthRequest): HttpClientRequest.HttpClientRequest => {
-  const request = HttpClientRequest.make(method)(url, { headers })
-  return body === undefined
-    ? request
-    : HttpClientRequest.bodyText(request, body, headers["content-type"] ?? "application/json")
-}
-
 /** Requests are in no span: their headers and bodies are secret. Nor do they carry the ids of spans to others. */
 const untraced = Context.make(HttpClient.TracerDisabledWhen, () => true).pipe(
   Context.add(HttpClient.TracerPropagationEnabled, false),
@@ -138,27 +125,38 @@ const untraced = Context.make(HttpClient.TracerDisabledWhen, () => true).pipe(
   Context.add(FetchHttpClient.RequestInit, { redirect: "manual", credentials: "omit", cache: "no-store" })
 )
 
-/** The HTTP clients by the verdict about a URL. */
-type ClientOf = (verdict: "Guarded" | "Open") => Effect.Effect<HttpClient.HttpClient>
+/** Returns the requests over an HTTP client of Effect. */
+const exchangeOver = (client: HttpClient.HttpClient): Exchange => ({ body, headers, method, url }) => {
+  const request = HttpClientRequest.make(method)(url, { headers })
+  const whole = body === undefined
+    ? request
+    : HttpClientRequest.bodyText(request, body, headers["content-type"] ?? "application/json")
+  return HttpClient.withScope(client).execute(whole).pipe(
+    Effect.map(({ headers, status, stream }) => ({ headers, status, body: stream })),
+    Effect.provideContext(untraced)
+  )
+}
 
-const makeWith = (options: Options, clientOf: ClientOf): OAuthHttp => {
+/** The requests by the verdict about a URL. */
+type ExchangeOf = (verdict: "Guarded" | "Open") => Exchange
+
+const makeWith = (options: Options, exchangeOf: ExchangeOf): OAuthHttp => {
   const policy = AddressPolicy.make(options.allowedOrigins ?? [])
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes
   const check: OAuthHttp["check"] = (server, url) => {
     const verdict = policy.decide(server, url)
     return verdict._tag === "Refused" ? forbidden(url, verdict.address) : undefined
   }
-  const respond = Effect.fnUntraced(function*(request: OAuthRequest, client: HttpClient.HttpClient) {
+  const respond = Effect.fnUntraced(function*(request: OAuthRequest, exchange: Exchange) {
     const { url } = request
-    const response = yield* Effect.mapError(HttpClient.withScope(client).execute(requestOf(request)), explain(url))
-    const { headers, status } = response
+    const { body, headers, status } = yield* Effect.mapError(exchange(request), explain(url))
     if (isRedirect(status)) {
       return yield* new UnusableResponse({
         url: shown(url),
         problem: `the response redirects to ${locationOf(headers["location"], url)}, and redirects are not followed`
       })
     }
-    return { status, headers, text: yield* textOf(response, url, maxBodyBytes) }
+    return { status, headers, text: yield* textOf(body, url, maxBodyBytes) }
   }, Effect.scoped)
   return {
     check,
@@ -170,11 +168,7 @@ const makeWith = (options: Options, clientOf: ClientOf): OAuthHttp => {
         duration: options.timeout ?? defaultTimeout,
         orElse: () => Effect.fail(unavailable(request.url, "no complete response arrived in time"))
       }
-      // The first request loads the client, which takes a second on a busy machine, and is not a part of its time.
-      return Effect.flatMap(
-        clientOf(verdict._tag),
-        (client) => respond(request, client).pipe(Effect.provideContext(untraced), Effect.timeoutOrElse(timeout))
-      )
+      return Effect.timeoutOrElse(respond(request, exchangeOf(verdict._tag)), timeout)
     }
   }
 }
@@ -183,20 +177,25 @@ const makeWith = (options: Options, clientOf: ClientOf): OAuthHttp => {
  * Creates the requests over any HTTP client of Effect. Such a client resolves names by itself, so only literal
  * addresses are checked: a name that leads to a private address is not noticed. In a browser, nothing else is possible.
  */
-export const make = (client: HttpClient.HttpClient, options: Options = {}): OAuthHttp =>
-  makeWith(options, () => Effect.succeed(client))
+export const make = (client: HttpClient.HttpClient, options: Options = {}): OAuthHttp => {
+  const exchange = exchangeOver(client)
+  return makeWith(options, () => exchange)
+}
 
-/** Creates the requests on Node, which also checks the addresses of names. Connections close with the scope. */
-export const makeNode = (options: Options = {}): Effect.Effect<OAuthHttp, never, Scope.Scope> =>
+/**
+ * Creates the requests by what the platform has. Node, Bun and Deno also check the addresses of names. A page and a
+ * worker have `fetch`, with which only literal addresses are checked. Connections close with the scope.
+ */
+export const makePlatform = (options: Options = {}): Effect.Effect<OAuthHttp, never, Scope.Scope> =>
   Effect.gen(function*() {
     const scope = yield* Scope.Scope
-    const clients = yield* Effect.promise(() => import("./NodeClients.ts")).pipe(
-      Effect.flatMap(({ make }) => Scope.provide(make, scope)),
-      Effect.uninterruptible,
-      Effect.cached
-    )
-    return makeWith(
-      options,
-      (verdict) => Effect.map(clients, ({ guarded, open }) => verdict === "Open" ? open : guarded)
-    )
+    // The modules of Node are loaded for the first request.
+    const exchanges = yield* Effect.cached(Scope.provide(NodeExchange.make, scope))
+    const byFetch = exchangeOver(yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer))
+    return makeWith(options, (verdict) => (request) =>
+      Effect.flatMap(exchanges, (node) => {
+        if (node === undefined) return byFetch(request)
+        const exchange = verdict === "Open" ? node.open : node.guarded
+        return Effect.catchIf(exchange(request), NodeExchange.resolvesNothing, () => byFetch(request))
+      }))
   })

@@ -4,8 +4,10 @@
  * A nonce is a period of time with its authentication code, so the server stores none, and all processes with the same
  * secret accept it.
  */
-import { Buffer } from "node:buffer"
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { webCrypto } from "@effect-mcp/session/internal"
+import { hmac } from "@noble/hashes/hmac.js"
+import { sha256 } from "@noble/hashes/sha2.js"
+import * as Base64Url from "effect/encoding/Base64Url"
 
 /** The nonces of a server. */
 export interface DpopNonces {
@@ -15,19 +17,28 @@ export interface DpopNonces {
   readonly accepts: (nonce: string, now: number) => boolean
 }
 
-/** Makes the nonces. Each is given for `periodMillis`, and accepted for up to twice that. */
-export const make = (secret: Uint8Array | string, periodMillis: number): DpopNonces => {
+/** Compares two texts in a time that does not depend on where they differ. */
+const isEqual = (given: string, expected: string): boolean => {
+  if (given.length !== expected.length) return false
+  let difference = 0
+  for (let index = 0; index < expected.length; index++) {
+    difference |= given.charCodeAt(index) ^ expected.charCodeAt(index)
+  }
+  return difference === 0
+}
+
+/** Makes the nonces of a secret. Each is given for `periodMillis`, and accepted for up to twice that. */
+export const make = (secret: () => Uint8Array, periodMillis: number): DpopNonces => {
+  let key: Uint8Array | undefined
   let last: { readonly period: number; readonly nonce: string } | undefined
   const nonceOf = (period: number): string => {
     if (last?.period === period) return last.nonce
-    return createHmac("sha256", secret).update(`dpop nonce ${period}`).digest("base64url")
+    // A worker has random values only after it is loaded.
+    key ??= secret()
+    return Base64Url.encode(hmac(sha256, key, webCrypto.bytesOf(`dpop nonce ${period}`)))
   }
   const periodAt = (now: number): number => Math.floor(now / periodMillis)
-  const isNonceOf = (nonce: string, period: number): boolean => {
-    const given = Buffer.from(nonce)
-    const expected = Buffer.from(nonceOf(period))
-    return given.length === expected.length && timingSafeEqual(given, expected)
-  }
+  const isNonceOf = (nonce: string, period: number): boolean => isEqual(nonce, nonceOf(period))
   return {
     current: (now) => {
       const period = periodAt(now)

@@ -1,11 +1,15 @@
 /** The text of a token before it is verified. Nothing that it claims is trusted. */
-import { Buffer } from "node:buffer"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Result from "effect/Result"
 import * as JsonObject from "./JsonObject.ts"
 
 const jwt = /^([\w-]+)\.([\w-]+)\.([\w-]*)$/
 
-const objectOf = (part: string | undefined): JsonObject.JsonObject | undefined =>
-  part === undefined ? undefined : JsonObject.parse(Buffer.from(part, "base64url").toString())
+const objectOf = (part: string | undefined): JsonObject.JsonObject | undefined => {
+  if (part === undefined) return undefined
+  const text = Base64Url.decodeString(part)
+  return Result.isSuccess(text) ? JsonObject.parse(text.success) : undefined
+}
 
 /** The parts of a JWT that decide who verifies it. */
 export interface Claimed {

@@ -1,10 +1,10 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as AddressPolicy from "../../../src/internal/fetch/AddressPolicy.ts"
 import * as ForbiddenAddress from "../../../src/internal/fetch/ForbiddenAddress.ts"
-import * as NodeClients from "../../../src/internal/fetch/NodeClients.ts"
+import * as NodeExchange from "../../../src/internal/fetch/NodeExchange.ts"
 import * as OAuthHttp from "../../../src/internal/fetch/OAuthHttp.ts"
 import * as MetadataServer from "../../support/metadataServer.ts"
 
@@ -59,7 +59,7 @@ describe("[AUT-54] addresses that a remote server names", () => {
       Effect.gen(function*() {
         const { port, requests } = yield* MetadataServer.start
         const url = form.replace("{port}", String(port))
-        const node = yield* OAuthHttp.makeNode()
+        const node = yield* OAuthHttp.makePlatform()
         const web = OAuthHttp.make(
           yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer)
         )
@@ -74,12 +74,13 @@ describe("[AUT-54] addresses that a remote server names", () => {
   it.live("a name that leads to this machine is refused while the connection is opened", () =>
     Effect.gen(function*() {
       const { origin, requests } = yield* MetadataServer.start
-      const { guarded, open } = yield* NodeClients.make
+      const node = yield* NodeExchange.make
+      if (node === undefined) return assert.fail("Node has the modules")
       // The name is checked in the same call that resolves it, so a name that changes (rebinding) is of no use.
-      const error = yield* Effect.flip(Effect.scoped(guarded.get(origin)))
+      const error = yield* Effect.flip(Effect.scoped(node.guarded(get(origin))))
       assert.isDefined(ForbiddenAddress.find(error))
       assert.lengthOf(requests, 0)
-      assert.strictEqual((yield* Effect.scoped(open.get(origin))).status, 404)
+      assert.strictEqual((yield* Effect.scoped(node.open(get(origin)))).status, 404)
     }))
 
   it("public addresses are not forbidden", () => {
@@ -101,7 +102,7 @@ describe("[AUT-54] addresses that are reached", () => {
       const { port } = yield* MetadataServer.start
       const other = yield* MetadataServer.start
       const own = `http://127.0.0.1:${port}`
-      const http = yield* OAuthHttp.makeNode({ allowedOrigins: [`${other.origin}/path`] })
+      const http = yield* OAuthHttp.makePlatform({ allowedOrigins: [`${other.origin}/path`] })
       assert.strictEqual(yield* tagOf(http, remote, `${other.origin}/any`), 404)
       assert.strictEqual(yield* tagOf(http, remote, `http://localhost:${port}/any`), "AddressForbidden")
       assert.isUndefined(http.check(new URL("http://10.0.0.1/mcp"), new URL("http://10.0.0.1/.well-known/a")))
@@ -113,7 +114,7 @@ describe("[AUT-54] addresses that are reached", () => {
   it.live("all places of this machine, because of a server of this machine", () =>
     Effect.gen(function*() {
       const { origin } = yield* MetadataServer.start
-      const http = yield* OAuthHttp.makeNode()
+      const http = yield* OAuthHttp.makePlatform()
       assert.strictEqual(yield* tagOf(http, new URL("http://127.0.0.1:1/mcp"), origin), 404)
       assert.strictEqual(yield* tagOf(http, new URL("http://127.0.0.1:1/mcp"), "http://10.0.0.1"), "AddressForbidden")
     }))
@@ -127,7 +128,7 @@ describe("the bounds of a request", () => {
       const { origin, paths, routes } = yield* MetadataServer.start
       routes.set("/from", (response) => response.writeHead(307, { location: "/to" }).end())
       routes.set("/to", { json: {} })
-      const node = yield* OAuthHttp.makeNode()
+      const node = yield* OAuthHttp.makePlatform()
       const web = OAuthHttp.make(yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer))
       for (const http of [node, web]) {
         assert.strictEqual(yield* tagOf(http, local, `${origin}/from`), "UnusableResponse")
@@ -140,7 +141,7 @@ describe("the bounds of a request", () => {
       const { origin, routes } = yield* MetadataServer.start
       routes.set("/fits", (response) => response.end("x".repeat(65_536)))
       routes.set("/large", (response) => response.end("x".repeat(65_537)))
-      const http = yield* OAuthHttp.makeNode()
+      const http = yield* OAuthHttp.makePlatform()
       assert.strictEqual(yield* tagOf(http, local, `${origin}/fits`), 200)
       assert.strictEqual(yield* tagOf(http, local, `${origin}/large`), "UnusableResponse")
     }))
@@ -149,8 +150,35 @@ describe("the bounds of a request", () => {
     Effect.gen(function*() {
       const { origin, routes } = yield* MetadataServer.start
       routes.set("/silent", () => {})
-      const http = yield* OAuthHttp.makeNode({ timeout: "100 millis" })
+      const http = yield* OAuthHttp.makePlatform({ timeout: "100 millis" })
       assert.strictEqual(yield* tagOf(http, local, `${origin}/silent`), "Unavailable")
       assert.strictEqual(yield* tagOf(http, local, "http://localhost:1/"), "Unavailable")
     }))
+})
+
+describe("a platform without the HTTP modules of Node", () => {
+  const workers = {
+    request: () => {
+      throw Object.assign(new Error("The options.lookup option is not implemented"), {
+        code: "ERR_OPTION_NOT_IMPLEMENTED"
+      })
+    },
+    Agent: class {
+      destroy() {}
+    }
+  }
+
+  for (const [name, modules] of Object.entries({ none: undefined, "those of workers": workers })) {
+    it.live(`sends its requests by fetch, and checks literal addresses (${name})`, () =>
+      Effect.gen(function*() {
+        const { origin, requests } = yield* MetadataServer.start
+        const builtin = vi.spyOn(process, "getBuiltinModule").mockReturnValue(modules)
+        yield* Effect.addFinalizer(() => Effect.sync(() => builtin.mockRestore()))
+        const http = yield* OAuthHttp.makePlatform()
+        assert.strictEqual(yield* tagOf(http, new URL(origin), `${origin}/any`), 404)
+        // The modules of Node send no such header.
+        assert.isDefined(requests[0]?.headers["sec-fetch-mode"])
+        assert.strictEqual(yield* tagOf(http, remote, "https://10.0.0.1"), "AddressForbidden")
+      }))
+  }
 })

@@ -12,7 +12,7 @@ const tokensFrom = (route: MetadataServer.Route) =>
   Effect.gen(function*() {
     const { origin, requests, routes } = yield* MetadataServer.start
     routes.set("/token", route)
-    const http = yield* OAuthHttp.makeNode({ timeout: "300 millis" })
+    const http = yield* OAuthHttp.makePlatform({ timeout: "300 millis" })
     const as = { issuer: origin, token_endpoint: `${origin}/token` }
     const client = { client_id: "c1" }
     const tokens = OAuthLibrary.call(

@@ -20,7 +20,7 @@ const start = Effect.fnUntraced(function*(members: object = {}) {
     const json = JSON.stringify({ client_id: `c${bodies.length}`, ...members })
     response.writeHead(201, { "content-type": "application/json" }).end(json)
   })
-  return { server, bodies, http: yield* OAuthHttp.makeNode(), store: yield* TokenStore.makeMemory() }
+  return { server, bodies, http: yield* OAuthHttp.makePlatform(), store: yield* TokenStore.makeMemory() }
 })
 
 type Started = Effect.Success<ReturnType<typeof start>>

@@ -9,7 +9,7 @@ import * as MetadataServer from "../../support/metadataServer.ts"
 it.live("an endpoint of the metadata is kept for an hour, and one that the program names is not searched", () =>
   Effect.gen(function*() {
     const { origin, requests, routes } = yield* MetadataServer.start
-    const http = yield* OAuthHttp.makeNode()
+    const http = yield* OAuthHttp.makePlatform()
     let now = 0
     const clock: Clock.Clock = { ...yield* Clock.Clock, currentTimeMillisUnsafe: () => now }
     const settings = { http, clock, issuer: origin, member: "token_endpoint", option: "tokenEndpoint" } as const
