@@ -10,16 +10,18 @@ import { work } from "./work.ts"
 const program = (text: string) =>
   new StdioClientTransport({ command: process.execPath, args: ["-e", text], stderr: "ignore" })
 
-const connected = (transport: StdioClientTransport | StreamableHTTPClientTransport, timeout = 20_000) =>
+type Transport = StdioClientTransport | StreamableHTTPClientTransport
+
+const connected = (transport: Transport) =>
   Effect.acquireRelease(Effect.sync(() => new Client(info)), (client) => Effect.promise(() => client.close())).pipe(
-    // The declarations of the SDK do not fit `exactOptionalPropertyTypes`.
-    Effect.tap((client) =>
-      Effect.tryPromise({ try: () => client.connect(transport as never, { timeout }), catch: (error) => error })
-    )
+    Effect.tap((client) => {
+      // The declarations of the SDK do not fit `exactOptionalPropertyTypes`.
+      const fitting: Pick<Transport, "start" | "send" | "close"> = transport
+      return Effect.tryPromise({ try: () => client.connect(fitting), catch: (error) => error })
+    })
   )
 
-const failed = (transport: StdioClientTransport | StreamableHTTPClientTransport): Case =>
-  messageOf(connected(transport))
+const failed = (transport: Transport): Case => messageOf(connected(transport))
 
 export const hostCases: Cases = {
   "MCP error -32000: Connection closed": failed(program("process.exit(1)")),
