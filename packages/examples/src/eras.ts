@@ -63,6 +63,8 @@ const program = ({ agreed, serves, title }: Server) =>
   Effect.suspend(() => {
     Transcript.heading(title)
     const messages: Array<string> = []
+    // The client asks a child that starts slowly by `ping` whether it has started. That tells no eras apart.
+    const pings = new Set<unknown>()
     const transport = StdioClient.layerNode({
       command: process.execPath,
       args: [fileURLToPath(import.meta.resolve("./reservations.ts")), ...serves],
@@ -71,7 +73,12 @@ const program = ({ agreed, serves, title }: Server) =>
     const recording = Recording.layer((entry) => {
       if (entry._tag !== "Sent" && entry._tag !== "Received") return
       const arrow = entry._tag === "Sent" ? "→" : "←"
-      for (const message of JsonRpc.messages(entry.frame)) messages.push(`${arrow} ${nameOf(message)}`)
+      for (const message of JsonRpc.messages(entry.frame)) {
+        const isPing = "method" in message && message.method === "ping"
+        if (isPing && "id" in message) pings.add(message.id)
+        const isAnswer = entry._tag === "Received" && !("method" in message) && pings.has(message.id)
+        if (!isPing && !isAnswer) messages.push(`${arrow} ${nameOf(message)}`)
+      }
     })
     const session = ClientSession.layer({
       info: { name: "effect-mcp-demo", version: "0.1.0" },
