@@ -25,6 +25,7 @@ export const homePage = (readme: string): string => {
     "  actions:",
     "    - { theme: brand, text: A server in five minutes, link: /start/first-server }",
     "    - { theme: alt, text: A client, link: /start/first-client }",
+    "    - { theme: alt, text: Hosts, link: /start/hosts }",
     "    - { theme: alt, text: Examples, link: /start/examples }",
     "    - { theme: alt, text: Reference, link: /reference/ }",
     "features:",
