@@ -137,6 +137,7 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
       words: serverWords,
       headers: yield* headersOf(options.header),
       config: Option.getOrUndefined(options.config),
+      host: Option.getOrUndefined(Option.map(options.config, Place.hostOf)),
       server: Option.getOrUndefined(options.server),
       onStderr: (line) => Effect.runFork(screen.note(`server: ${line}`))
     })

@@ -5,6 +5,8 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as File from "../src/hosts/file.ts"
+import * as Place from "../src/hosts/place.ts"
+import * as Console from "./fixtures/console.ts"
 import * as Homes from "./fixtures/homes.ts"
 import * as Terminal from "./fixtures/terminal.ts"
 
@@ -229,6 +231,25 @@ describe.concurrent("the command hosts", () => {
       fs.rmSync(file)
       fs.mkdirSync(file)
       assert.include(yield* problemOf("--for", "windsurf"), "it is not a file")
+    }), timeout)
+
+  it("finds the host of a file by its path", () => {
+    for (const host of McpServersConfig.hosts) assert.strictEqual(Place.hostOf(`/home/ada/${files[host]}`), host)
+    assert.deepStrictEqual(
+      [".mcp.json", "a/.vscode/mcp.json", "other.toml", "mcp.json", "settings.json"].map(Place.hostOf),
+      ["claude-code", "vscode", "codex", undefined, undefined]
+    )
+  })
+
+  it.live("the servers of the file of a host are tried by the rules of this host", () =>
+    Effect.gen(function*() {
+      const home = yield* Homes.make
+      const [command = "", calculator = ""] = Console.calculator
+      fs.copyFileSync(calculator, path.join(home.folder, "calculator.js"))
+      const entry = { command, args: ["$HOME/calculator.js"] }
+      const file = home.write(JSON.stringify({ mcpServers: { calculator: entry } }), ".gemini", "settings.json")
+      const { exitCode, stderr, stdout } = yield* home.run("call", "add", "a=1", "b=2", "--config", file)
+      assert.deepStrictEqual([exitCode, stdout], [0, "3\n"], stderr)
     }), timeout)
 
   it.live("writes no file that another program has changed meanwhile", () =>

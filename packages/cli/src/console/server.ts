@@ -42,6 +42,8 @@ export interface Options {
   readonly words: ReadonlyArray<string>
   readonly headers: Readonly<Record<string, string>>
   readonly config: string | undefined
+  /** The host whose file that is, if it is known. */
+  readonly host: McpServersConfig.Host | undefined
   readonly server: string | undefined
   readonly onStderr: (line: string) => void
 }
@@ -52,18 +54,20 @@ const ofUrl = (url: string, headers: Readonly<Record<string, string>>): Effect.E
     catch: (error) => new NoServer({ problem: error instanceof Error ? error.message : String(error) })
   })
 
-const ofFile = Effect.fnUntraced(function*(path: string, { headers, onStderr, server }: Options) {
+const ofFile = Effect.fnUntraced(function*(path: string, { headers, host, onStderr, server }: Options) {
   const { readFileString } = yield* FileSystem.FileSystem
   const text = yield* Effect.mapError(
     readFileString(path),
     ({ message }) => new NoServer({ problem: `could not read ${path}: ${message}` })
   )
+  const file = host === undefined ? {} : { host }
   const invalid = ({ message }: McpServersConfig.InvalidConfigError) => new NoServer({ problem: `${path}: ${message}` })
-  const names = yield* Effect.mapError(McpServersConfig.names(text), invalid)
+  const names = yield* Effect.mapError(McpServersConfig.names(text, file), invalid)
   const name = server ?? (names.length === 1 ? names[0] : undefined)
   const known = names.length === 0 ? "it has none" : `it has: ${names.join(", ")}`
   if (name === undefined) return yield* new NoServer({ problem: `name a server of ${path} with --server; ${known}` })
   const options = {
+    ...file,
     servers: [name],
     headers,
     command: { stderr: onStderr },

@@ -54,6 +54,15 @@ const shownFolders: Readonly<Record<Host.System, Readonly<Record<Host.Base, Read
 export const shown = ({ base, path: names }: Host.Place, system: Host.System): string =>
   [...shownFolders[system][base], ...names].join(system === "windows" ? "\\" : "/")
 
+/** Returns the host to which a file belongs by its path, as far as the path shows one. */
+export const hostOf = (file: string): Host.Host | undefined => {
+  const names = path.resolve(file).split(path.sep)
+  const isOf = ({ path: end }: Host.Place): boolean => end.join() === names.slice(-end.length).join()
+  return Host.hosts.find((host) =>
+    Object.values(Host.descriptions[host].files).some((placeOn) => Host.systems.some((system) => isOf(placeOn(system))))
+  ) ?? (file.endsWith(".toml") ? "codex" : undefined)
+}
+
 /** Programs that Windows starts without a shell. Others, such as `npx`, are scripts there. */
 const executables: ReadonlySet<string> = new Set([
   "bun",
