@@ -5,7 +5,8 @@
  * `node scripts/documented.ts` prints each declaration without one, and fails if there is any. It also finds comments
  * with a line that does not begin with an asterisk, and a deprecated name without a successor. Types, schemas,
  * constants and metrics need no example. Their `@category` distinguishes these values from others, such as Layers.
- * Functions and classes always need an example.
+ * Functions and classes always need an example. The comment at the head of a module states its stability, by the words
+ * of Effect, which the page Versions explains.
  */
 import * as path from "node:path"
 import { type Export, parse } from "./syntax.ts"
@@ -44,7 +45,15 @@ const exported = documented.flatMap((file) => {
   const { exports } = parse(file, read(file))
   return exports.map((declaration) => ({ file, ...declaration, problem: problemOf(declaration, exports) }))
 })
+/** Returns whether the comment at the head of a module states how stable the module is. */
+const hasStability = (file: string): boolean =>
+  /^ \* @stability (?:stable|unstable|experimental)$/m.test(/^\/\*\*[\s\S]*?\*\//.exec(read(file))?.[0] ?? "")
+
 let problems = 0
+for (const file of documented.filter((one) => !hasStability(one))) {
+  problems++
+  console.log(`${file}:1 has no tag such as "@stability unstable" in the comment at its head`)
+}
 for (const { problem, ...declaration } of exported) {
   if (problem !== undefined) {
     problems++
@@ -55,7 +64,7 @@ if (problems > 0) {
   process.exitCode = 1
 } else {
   console.log(
-    `${exported.length} exports documented, ${
+    `${documented.length} modules with a stability, ${exported.length} exports documented, ${
       exported.filter((one) => one.comment !== undefined && needsExample(one)).length
     } with an example`
   )

@@ -4,6 +4,8 @@
  * A program gets a client id in the order of the specification (AUT-15): from its options, from a Client ID Metadata
  * Document, from dynamic registration, or from a question to the host. A client id is used only with the issuer that
  * has given it (AUT-19).
+ *
+ * @stability unstable
  */
 import * as InvalidOptionError from "@effect-mcp/session/InvalidOptionError"
 import type * as Effect from "effect/Effect"

@@ -1,5 +1,7 @@
 /**
  * Encryption of the entries of a token store, with a key that the program gives (AUT-35).
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

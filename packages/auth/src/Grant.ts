@@ -3,6 +3,8 @@
  *
  * The client is one of `preRegistered` of the `ClientIdentity`: no client is registered for such a grant (AUX-01). It
  * names its `issuer`, because each server names one of its choice, which would receive the secret or the assertion.
+ *
+ * @stability unstable
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"

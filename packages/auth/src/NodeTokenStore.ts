@@ -1,5 +1,7 @@
 /**
  * A token store in files of Node (AUT-35). An entry point of its own, because it needs Node.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,7 @@
 /**
  * People at this machine: their browser, or their terminal.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import type { Readable, Writable } from "node:stream"

@@ -1,5 +1,7 @@
 /**
  * OAuth for clients: signs in to the servers that ask for it, and keeps their tokens.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"

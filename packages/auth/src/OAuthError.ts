@@ -1,5 +1,7 @@
 /**
  * Errors of the authorization of a client.
+ *
+ * @stability unstable
  */
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as PlainText from "@effect-mcp/protocol/PlainText"

@@ -1,6 +1,8 @@
 /**
  * A server that accepts the access tokens of OAuth issuers: its `Authentication`, and its metadata (AUT-01 to AUT-03,
  * AUT-41 to AUT-49).
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption, webCrypto } from "@effect-mcp/session/internal"

@@ -2,6 +2,8 @@
  * Tokens of other APIs for the principals of requests, in exchange for the tokens of clients (RFC 8693).
  *
  * The client's own token goes to the issuer that has issued it, and nowhere else (AUT-43).
+ *
+ * @stability unstable
  */
 import { CanonicalJson, LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

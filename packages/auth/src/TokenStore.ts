@@ -1,5 +1,7 @@
 /**
  * The port that keeps credentials: tokens, and the registrations of clients (AUT-19, AUT-35).
+ *
+ * @stability unstable
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,5 +1,7 @@
 /**
  * A token store over `effect/persistence/KeyValueStore`: the storage of a browser, a cloud service, or a folder.
+ *
+ * @stability unstable
  */
 import { webCrypto } from "@effect-mcp/session/internal"
 import * as Clock from "effect/Clock"

@@ -1,5 +1,7 @@
 /**
  * A token store in an SQL database. An entry point of its own, because the SQL modules of Effect are unstable.
+ *
+ * @stability unstable
  */
 import { webCrypto } from "@effect-mcp/session/internal"
 import * as Clock from "effect/Clock"

@@ -1,6 +1,8 @@
 /**
  * The verification of access tokens: signed ones by the keys of their issuer, others by a question to it (AUT-41,
  * AUT-42).
+ *
+ * @stability unstable
  */
 import { ForeignCall, NumericOption } from "@effect-mcp/session/internal"
 import { Unavailable } from "@effect-mcp/transport/Authentication"

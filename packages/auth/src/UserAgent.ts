@@ -1,5 +1,7 @@
 /**
  * The way in which a person signs in: a browser, a terminal, a code on another device, or a page of the program.
+ *
+ * @stability unstable
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

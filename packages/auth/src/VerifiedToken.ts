@@ -1,5 +1,7 @@
 /**
  * An access token that is verified, and the error of one that is not.
+ *
+ * @stability unstable
  */
 import type { Unavailable } from "@effect-mcp/transport/Authentication"
 import * as Data from "effect/Data"

@@ -1,5 +1,7 @@
 /**
  * The users of a web application, who sign in through pages of this application.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import { isVisitable } from "./internal/agents/VisitableUrl.ts"

@@ -1,5 +1,7 @@
 /**
  * OAuth for clients and servers of MCP.
+ *
+ * @stability unstable
  */
 export * as ClientIdentity from "./ClientIdentity.ts"
 export * as EncryptedTokenStore from "./EncryptedTokenStore.ts"

@@ -1,5 +1,7 @@
 /**
  * The errors of a group of servers: names that it does not have, and those that it has already.
+ *
+ * @stability unstable
  */
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"

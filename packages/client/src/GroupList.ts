@@ -1,5 +1,7 @@
 /**
  * The lists of a group of servers: their elements, their changes, and the lists that are missing.
+ *
+ * @stability unstable
  */
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type { Absence } from "./internal/lists/BoundedList.ts"

@@ -1,6 +1,8 @@
 /**
  * Answers to the questions of servers: forms and pages for the user, messages of a model, and the roots of the client.
  * Each answer is a function or a value of the program, and a policy decides first whether a question is answered.
+ *
+ * @stability unstable
  */
 import {
   type Elicitation,

@@ -1,5 +1,7 @@
 /**
  * The calls of a supervised client: their options, and the errors with which they fail.
+ *
+ * @stability unstable
  */
 import type { Completion, Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as RequestError from "@effect-mcp/session/RequestError"

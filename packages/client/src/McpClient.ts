@@ -1,6 +1,8 @@
 /**
  * Supervised clients: a client connects to its server in the background, connects again after it has lost it, and keeps
  * its lists current.
+ *
+ * @stability unstable
  */
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as Context from "effect/Context"

@@ -1,5 +1,7 @@
 /**
  * Many servers as one: each has a supervised client of its own, and the group merges their lists and names their tools.
+ *
+ * @stability unstable
  */
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as Handlers from "@effect-mcp/session/Handlers"

@@ -1,6 +1,8 @@
 /**
  * The tools of servers as a toolkit of `effect/ai`, for language models. An entry point of its own, because `effect/ai`
  * is unstable.
+ *
+ * @stability unstable
  */
 import { Tool as Protocol } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

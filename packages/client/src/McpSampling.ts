@@ -1,6 +1,8 @@
 /**
  * A `LanguageModel` of `effect/ai` that answers servers: messages, images, audio and tools in both directions. An entry
  * point of its own, because `effect/ai` is unstable.
+ *
+ * @stability unstable
  */
 import { Content, McpError, type Sampling } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

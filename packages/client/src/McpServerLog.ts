@@ -1,5 +1,7 @@
 /**
  * Log messages of servers, in the log of the program.
+ *
+ * @stability unstable
  */
 import type { Logging } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

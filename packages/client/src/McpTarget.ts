@@ -1,5 +1,7 @@
 /**
  * The place of a server, as a value: a command to start, a URL to connect to, or the Layer of a transport.
+ *
+ * @stability unstable
  */
 import type { Transport } from "@effect-mcp/session/Transport"
 import type { Account, ClientAuthorization } from "@effect-mcp/transport/ClientAuthorization"

@@ -1,5 +1,7 @@
 /**
  * Calls of tools as tasks, which outlive the sessions of a supervised client.
+ *
+ * @stability unstable
  */
 import type { Task, Tool } from "@effect-mcp/protocol"
 import type { CallTaskOptions } from "@effect-mcp/tasks/RemoteTasks"

@@ -1,6 +1,8 @@
 /**
  * Clients that are typed by the definitions of a group: calls with the values of its schemas, and with the failures
  * that it declares.
+ *
+ * @stability unstable
  */
 import type { Completion, Prompt, Resource } from "@effect-mcp/protocol"
 import type * as McpGroup from "@effect-mcp/server/McpGroup"

@@ -1,5 +1,7 @@
 /**
  * The status of a supervised client: whether its server can be called now.
+ *
+ * @stability unstable
  */
 import { CloseReason, type Profile } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

@@ -1,5 +1,7 @@
 /**
  * The error of a call whose server is down.
+ *
+ * @stability unstable
  */
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { RequestError } from "@effect-mcp/session/RequestError"

@@ -1,5 +1,7 @@
 /**
  * The port for the ids of tasks that clients have started, so that they find the tasks again after a restart.
+ *
+ * @stability unstable
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"

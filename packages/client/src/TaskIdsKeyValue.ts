@@ -1,6 +1,8 @@
 /**
  * A store of the ids of tasks over `effect/persistence/KeyValueStore`: a folder, a database, or the storage of a
  * browser.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,8 @@
 /**
  * Fingerprints of tools. A host stores those of the tools that its user has approved, and notices a tool that has
  * changed since then.
+ *
+ * @stability unstable
  */
 import type { Tool } from "@effect-mcp/protocol"
 import { CanonicalJson } from "@effect-mcp/protocol/internal"

@@ -1,5 +1,7 @@
 /**
  * Errors of calls that are typed by definitions, besides the failures that a definition declares.
+ *
+ * @stability unstable
  */
 import type { Tool } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

@@ -1,5 +1,7 @@
 /**
  * Clients as applications use them: supervised sessions with one server or many, whose lists are kept and renewed.
+ *
+ * @stability unstable
  */
 
 // The modules that a program starts from.

@@ -1,5 +1,7 @@
 /**
  * Another server as a group of this one: its tools, resources, templates, prompts and completions.
+ *
+ * @stability unstable
  */
 import { SupervisedSessions, SupervisedTransport } from "@effect-mcp/client/internal"
 import { type Capabilities, McpError, type MethodTable, Revision } from "@effect-mcp/protocol"

@@ -1,4 +1,6 @@
 /**
  * Gateways: other servers as groups of one server.
+ *
+ * @stability unstable
  */
 export * as McpProxy from "./McpProxy.ts"

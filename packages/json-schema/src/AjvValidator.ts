@@ -29,6 +29,8 @@
  * and `unevaluatedProperties` ignore evaluations by `contains`, or by an `if` alone; a property named `__proto__` is
  * not checked; the keyword `nullable: true` of OpenAPI counts beside a `type`; in drafts 07, 06 and 04 the siblings of
  * a `$ref` count.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { LeastRecentlyUsed, NumericOption } from "@effect-mcp/session/internal"

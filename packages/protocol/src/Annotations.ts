@@ -1,5 +1,7 @@
 /**
  * Annotations of a content block or a resource: audience, priority, time of the last change.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 

@@ -1,5 +1,7 @@
 /**
  * The params of `notifications/cancelled`.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { Meta } from "./Meta.ts"

@@ -1,5 +1,7 @@
 /**
  * The capabilities that each side declares in the handshake.
+ *
+ * @stability unstable
  */
 import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"

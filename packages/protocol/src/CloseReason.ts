@@ -1,5 +1,7 @@
 /**
  * The reason why a session ended.
+ *
+ * @stability unstable
  */
 import * as Formatter from "effect/Formatter"
 

@@ -1,5 +1,7 @@
 /**
  * Completion: suggestions for an argument of a prompt or of a resource template.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"

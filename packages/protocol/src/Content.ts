@@ -1,5 +1,7 @@
 /**
  * Content blocks of tool results, prompts and sampling messages.
+ *
+ * @stability unstable
  */
 import * as Base64 from "effect/encoding/Base64"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,7 @@
 /**
  * `server/discover`, which takes the place of the handshake in revision 2026-07-28.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { ServerCapabilities } from "./Capabilities.ts"

@@ -1,5 +1,7 @@
 /**
  * Elicitation: a server requests input from the client's user, by a form or by a URL.
+ *
+ * @stability unstable
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

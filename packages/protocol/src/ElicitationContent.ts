@@ -1,5 +1,7 @@
 /**
  * The content that a user entered into a form, and its validation (ELI-07).
+ *
+ * @stability unstable
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

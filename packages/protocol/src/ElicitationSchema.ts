@@ -1,5 +1,7 @@
 /**
  * The schema of a form: a flat object of simple fields, in a subset of JSON Schema.
+ *
+ * @stability unstable
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

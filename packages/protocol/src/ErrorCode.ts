@@ -1,5 +1,7 @@
 /**
  * The error codes of JSON-RPC and MCP.
+ *
+ * @stability unstable
  */
 
 /**

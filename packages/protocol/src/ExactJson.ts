@@ -8,6 +8,8 @@
  * number. Fractions, exponents, integers of more than 128 digits, a text that is one number, and integers beside a
  * member with the name `toJSON` are written as numbers. So is everything where the runtime has no `JSON.rawJSON`, as
  * some browsers; {@link changedIn} works there as well.
+ *
+ * @stability unstable
  */
 import { trust } from "./internal/trust.ts"
 

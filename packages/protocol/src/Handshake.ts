@@ -19,6 +19,8 @@
  * `step` compiles only for a pair that has a row, and returns the state and the action of that row. `transition`
  * accepts any pair, and returns only actions that the event has in some row. The tables in the documentation are
  * generated from the rows.
+ *
+ * @stability unstable
  */
 import type { Action } from "./internal/handshake/actions.ts"
 import { type Event, type EventOf, eventSources, type EventTag } from "./internal/handshake/events.ts"

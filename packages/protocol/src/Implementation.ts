@@ -1,5 +1,7 @@
 /**
  * The name and version that each side reports of itself.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 

@@ -1,5 +1,7 @@
 /**
  * The two messages of the handshake: `initialize` and `notifications/initialized`.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { ClientCapabilities, ServerCapabilities } from "./Capabilities.ts"

@@ -1,6 +1,8 @@
 /**
  * Questions of a server to its client, in revision 2026-07-28. A server sends no requests. It answers a request with
  * its questions instead, and the client repeats the request with the answers.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { FormParams } from "./Elicitation.ts"

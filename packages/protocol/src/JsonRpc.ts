@@ -1,5 +1,7 @@
 /**
  * JSON-RPC 2.0 as MCP uses it: the kinds of message, and their classification before any schema runs.
+ *
+ * @stability unstable
  */
 import { InternalError } from "./ErrorCode.ts"
 import * as Excerpt from "./internal/text/Excerpt.ts"

@@ -1,5 +1,7 @@
 /**
  * Log messages from a server to its client.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"

@@ -1,5 +1,7 @@
 /**
  * The error of a handler, as its peer receives it.
+ *
+ * @stability unstable
  */
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"

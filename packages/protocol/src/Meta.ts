@@ -1,5 +1,7 @@
 /**
  * `_meta`: the metadata of a message.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { trust } from "./internal/trust.ts"

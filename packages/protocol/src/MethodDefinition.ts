@@ -1,5 +1,7 @@
 /**
  * The definition of one method: a row of the method table, or a method of an extension.
+ *
+ * @stability unstable
  */
 import type * as Schema from "effect/Schema"
 import type { Path } from "./Capabilities.ts"

@@ -1,6 +1,8 @@
 /**
  * The method table. The typed methods of a client, the types of handlers, the capability checks of both sides and the
  * generators of tests are derived from it. A new method is one new row.
+ *
+ * @stability unstable
  */
 import { CancelledParams } from "./Cancelled.ts"
 import { CompleteParams, CompleteResult } from "./Completion.ts"

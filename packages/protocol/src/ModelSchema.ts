@@ -1,6 +1,8 @@
 /**
  * The input schemas of tools in the form that the interfaces of model providers accept. A provider rejects a whole
  * request if one tool in it has a schema that it does not accept.
+ *
+ * @stability unstable
  */
 import * as Result from "effect/Result"
 import * as SchemaCleaning from "./internal/models/SchemaCleaning.ts"

@@ -1,5 +1,7 @@
 /**
  * The pages of lists.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { RequestMeta } from "./Meta.ts"

@@ -1,6 +1,8 @@
 /**
  * Text of a peer, made harmless for a terminal and for a log: control characters and invisible ones are shown, and
  * never interpreted.
+ *
+ * @stability unstable
  */
 
 /** The scripts whose letters take a joiner after them. */

@@ -1,5 +1,7 @@
 /**
  * The profile of a peer: the result of the handshake.
+ *
+ * @stability unstable
  */
 import type { ClientCapabilities, ServerCapabilities } from "./Capabilities.ts"
 import type { Implementation } from "./Implementation.ts"

@@ -1,5 +1,7 @@
 /**
  * Progress of a request.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { Meta, ProgressToken } from "./Meta.ts"

@@ -1,5 +1,7 @@
 /**
  * Prompts: templates of messages to a model.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import * as Content from "./Content.ts"

@@ -1,5 +1,7 @@
 /**
  * Request ids. An id identifies a request within one direction of a session.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 

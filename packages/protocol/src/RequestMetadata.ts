@@ -1,6 +1,8 @@
 /**
  * The metadata that every request carries in revision 2026-07-28, instead of a handshake: the revision, and who asks.
  * It is a part of `_meta`, under keys of the specification.
+ *
+ * @stability unstable
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,7 @@
 /**
  * Resources that a client can read from a server.
+ *
+ * @stability unstable
  */
 import * as Base64 from "effect/encoding/Base64"
 import * as Schema from "effect/Schema"

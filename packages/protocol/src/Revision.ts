@@ -1,5 +1,7 @@
 /**
  * The revisions of the protocol, as data.
+ *
+ * @stability unstable
  */
 
 /**

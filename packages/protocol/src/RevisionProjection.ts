@@ -10,6 +10,8 @@
  *
  * A message without a form in the older revision stays unchanged, so the peer rejects it instead of misreading it:
  * elicitation by URL, and a form field with several values.
+ *
+ * @stability unstable
  */
 import { trust } from "./internal/trust.ts"
 import type { Notifications, Requests } from "./MethodTable.ts"

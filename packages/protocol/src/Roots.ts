@@ -1,5 +1,7 @@
 /**
  * Roots: the directories and files that a client exposes to a server.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { Meta } from "./Meta.ts"

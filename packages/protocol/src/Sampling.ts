@@ -1,5 +1,7 @@
 /**
  * Sampling: a server requests a message from the client's model.
+ *
+ * @stability unstable
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,7 @@
 /**
  * Streams of notifications that a client asks for with `subscriptions/listen`, in revision 2026-07-28.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"

@@ -1,5 +1,7 @@
 /**
  * The messages of tasks in revision 2025-11-25. Those of revision 2026-07-28 are in `TaskExtension`.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"

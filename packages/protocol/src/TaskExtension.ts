@@ -1,6 +1,8 @@
 /**
  * The messages of the tasks extension, in revision 2026-07-28. A server alone decides that a request becomes a task,
  * and answers it with the task. The client then polls the task, or listens to it.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "./Capabilities.ts"

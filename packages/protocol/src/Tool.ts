@@ -1,5 +1,7 @@
 /**
  * Tools: a server lists them in `tools/list` and runs them in `tools/call`.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"

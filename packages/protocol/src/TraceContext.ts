@@ -1,5 +1,7 @@
 /**
  * The W3C trace context of a request, in the keys `traceparent`, `tracestate` and `baggage` of its `_meta` (MSG-31).
+ *
+ * @stability unstable
  */
 import type { Meta } from "./Meta.ts"
 

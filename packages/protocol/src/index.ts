@@ -1,5 +1,7 @@
 /**
  * The Model Context Protocol as plain values.
+ *
+ * @stability unstable
  */
 
 // The modules that a program starts from.

@@ -1,6 +1,8 @@
 /**
  * The failures of an elicitation whose user gave no input. A handler of a tool may fail with them: the tool then
  * returns their message with `isError`.
+ *
+ * @stability unstable
  */
 import * as Data from "effect/Data"
 

@@ -1,5 +1,7 @@
 /**
  * Middleware that records who used which member, and with which outcome.
+ *
+ * @stability unstable
  */
 import { McpError } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

@@ -1,5 +1,7 @@
 /**
  * Hints for the caches of clients of revision 2026-07-28: for the lists of a server, and for its resources.
+ *
+ * @stability unstable
  */
 import type * as Duration from "effect/Duration"
 

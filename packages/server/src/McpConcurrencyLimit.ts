@@ -1,5 +1,7 @@
 /**
  * Middleware that limits how many calls of a tool run at the same time.
+ *
+ * @stability unstable
  */
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

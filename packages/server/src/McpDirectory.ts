@@ -1,5 +1,7 @@
 /**
  * Directories as resources: their regular files, and nothing outside of them.
+ *
+ * @stability unstable
  */
 import { McpError, Resource } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

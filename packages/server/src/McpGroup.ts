@@ -3,6 +3,8 @@
  *
  * A group is a value without handlers: a server implements it, a client is typed by it, and a test reads it. Its method
  * `toLayer` takes the handlers, one by one, in the idiom of `HttpApiBuilder.group`.
+ *
+ * @stability unstable
  */
 import type { Completion, McpError } from "@effect-mcp/protocol"
 import type { RequestError } from "@effect-mcp/session"

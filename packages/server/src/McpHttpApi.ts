@@ -1,6 +1,8 @@
 /**
  * The endpoints of an `HttpApi` as tools. They are called in this process, without a socket: the api's own middleware,
  * security, decoding and handlers run as for a request over HTTP.
+ *
+ * @stability unstable
  */
 import type { McpError } from "@effect-mcp/protocol"
 import { ForeignCall } from "@effect-mcp/session/internal"

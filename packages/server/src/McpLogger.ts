@@ -1,5 +1,7 @@
 /**
  * A logger that sends what handlers log to the client whose request they serve.
+ *
+ * @stability unstable
  */
 import type { Logging } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session/RequestContext"

@@ -3,6 +3,8 @@
  *
  * A group names its middleware in its definition, as an `RpcGroup` does. Its handlers may then use the services that
  * the middleware provides, and its Layer needs the middleware.
+ *
+ * @stability unstable
  */
 import type { McpError } from "@effect-mcp/protocol"
 import type { RequestContext } from "@effect-mcp/session"

@@ -1,5 +1,7 @@
 /**
  * The groups of another program, mounted under a prefix.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,8 @@
 /**
  * The definitions of prompts: their names and arguments, without handlers. A group lists them, and its Layer has their
  * handlers.
+ *
+ * @stability unstable
  */
 import type { Implementation, Meta } from "@effect-mcp/protocol"
 import type * as Schema from "effect/Schema"

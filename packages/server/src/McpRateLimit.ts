@@ -1,6 +1,8 @@
 /**
  * Middleware that limits how often each principal uses the members of its groups. An entry point of its own, because
  * the rate limiter of Effect that it can use is unstable.
+ *
+ * @stability unstable
  */
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
 import { ForeignCall, monotonicMillis } from "@effect-mcp/session/internal"

@@ -1,6 +1,8 @@
 /**
  * The request that a handler of a group serves: its client, questions to the client, progress and log messages. They
  * travel with the request and end with it.
+ *
+ * @stability unstable
  */
 import {
   Content,

@@ -1,6 +1,8 @@
 /**
  * The definitions of resources and of resource templates, without handlers. A group lists them, and its Layer has their
  * handlers.
+ *
+ * @stability unstable
  */
 import type { Annotations, Implementation, Meta, Resource } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"

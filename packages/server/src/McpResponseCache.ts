@@ -1,5 +1,7 @@
 /**
  * Middleware that keeps results of tools, resources and prompts for a time.
+ *
+ * @stability unstable
  */
 import { monotonicMillis, PreparedResult, Weight } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"

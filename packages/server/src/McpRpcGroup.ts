@@ -1,6 +1,8 @@
 /**
  * A bridge from groups of `effect/rpc`: their procedures as tools, in the same process. An entry point of its own,
  * because `effect/rpc` is unstable.
+ *
+ * @stability unstable
  */
 import type { McpError } from "@effect-mcp/protocol"
 import { ForeignCall } from "@effect-mcp/session/internal"

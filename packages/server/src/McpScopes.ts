@@ -1,5 +1,7 @@
 /**
  * Scopes of groups of every kind: also of those that are made from a folder, an `HttpApi`, a toolkit or another server.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

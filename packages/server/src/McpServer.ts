@@ -1,5 +1,7 @@
 /**
  * The server of an application: the groups that Layers register with it, served over any transport.
+ *
+ * @stability unstable
  */
 import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
 import { LoadedPackages } from "@effect-mcp/protocol/internal"

@@ -1,5 +1,7 @@
 /**
  * Middleware that measures how long the handlers of each member take.
+ *
+ * @stability unstable
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"

@@ -2,6 +2,8 @@
  * Parts of tools that `effect/ai/Tool` does not have. Tools are defined by `Tool.make`, and by `Tool.dynamic` for a raw
  * JSON Schema. The annotations `Tool.Title`, `Readonly`, `Destructive`, `Idempotent`, `OpenWorld`, `Meta` and `Strict`
  * apply here, too.
+ *
+ * @stability unstable
  */
 import { Content as ProtocolContent, type Implementation, Meta } from "@effect-mcp/protocol"
 import type { ServerTasks } from "@effect-mcp/tasks"

@@ -1,6 +1,8 @@
 /**
  * A bridge from toolkits of `effect/ai`: their tools, with the handlers that `Toolkit.toLayer` provides. An entry point
  * of its own, because `effect/ai` is unstable.
+ *
+ * @stability unstable
  */
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"

@@ -1,5 +1,7 @@
 /**
  * State of a session: a value for each client, which ends with its session.
+ *
+ * @stability unstable
  */
 import type { ServerSession } from "@effect-mcp/session"
 import * as Data from "effect/Data"

@@ -18,6 +18,8 @@
  *
  * Two kinds of values are not returned as they were given: an empty list is absent; and `{+x}` copies triplets such as
  * `%20` in a value, which are decoded.
+ *
+ * @stability unstable
  */
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"

@@ -1,5 +1,7 @@
 /**
  * Servers as applications write them: definitions of tools, resources and prompts, and Layers that implement them.
+ *
+ * @stability unstable
  */
 
 // The modules that a program starts from.

@@ -1,5 +1,7 @@
 /**
  * The context of a client's handler: the request of the server that it serves.
+ *
+ * @stability unstable
  */
 import type { Meta, Profile, Progress, RequestId } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

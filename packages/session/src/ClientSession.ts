@@ -1,5 +1,7 @@
 /**
  * The session of a client with its server.
+ *
+ * @stability unstable
  */
 import type { Capabilities, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

@@ -1,5 +1,7 @@
 /**
  * The store of the events of SSE streams. With it, a client whose stream broke off can resume it (SHS-17 to SHS-20).
+ *
+ * @stability unstable
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

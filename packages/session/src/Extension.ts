@@ -1,5 +1,7 @@
 /**
  * Handlers of methods that are not in the method table.
+ *
+ * @stability unstable
  */
 import type { McpError, MethodDefinition } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"

@@ -1,5 +1,7 @@
 /**
  * The handlers of one side for the messages of the other: a typed record, derived from the method table.
+ *
+ * @stability unstable
  */
 import {
   Capabilities,

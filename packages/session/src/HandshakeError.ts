@@ -1,5 +1,7 @@
 /**
  * Errors of the handshake of a client.
+ *
+ * @stability unstable
  */
 import { CloseReason, type McpError, PlainText, Revision } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

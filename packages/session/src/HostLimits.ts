@@ -1,5 +1,7 @@
 /**
  * The limits of a host: the number of its sessions, their lifetimes, and the eviction of sessions when it is full.
+ *
+ * @stability unstable
  */
 import type * as Duration from "effect/Duration"
 

@@ -1,6 +1,8 @@
 /**
  * Options whose value makes no sense, such as a limit of `NaN`. A session, server, store or transport reports them when
  * it is created, and not when the limit is reached.
+ *
+ * @stability unstable
  */
 import * as Data from "effect/Data"
 

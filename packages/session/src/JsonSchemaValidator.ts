@@ -1,6 +1,8 @@
 /**
  * The port for checks of values against JSON Schemas of the peer, such as the output schemas of tools. `AjvValidator`
  * of `@effect-mcp/json-schema` implements it.
+ *
+ * @stability unstable
  */
 import * as Context from "effect/Context"
 import type * as Result from "effect/Result"

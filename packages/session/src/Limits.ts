@@ -1,5 +1,7 @@
 /**
  * The limits of a session: its timeouts, and the bounds of its buffers.
+ *
+ * @stability unstable
  */
 import * as Duration from "effect/Duration"
 import * as NumericOption from "./internal/NumericOption.ts"

@@ -1,5 +1,7 @@
 /**
  * A stream of notifications that a client of revision 2026-07-28 has opened with `subscriptions/listen`.
+ *
+ * @stability unstable
  */
 import type { Subscription, TaskExtension } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

@@ -7,6 +7,8 @@
  * is no longer used, at the latest with the session. What a task holds is charged until its handler has ended; all
  * running tasks together can take a quarter of the budget, so that the rest stays for requests. A client's profile is
  * not charged, because its size (`Limits.maxProfileBytes`) and the number of sessions are limited separately.
+ *
+ * @stability unstable
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

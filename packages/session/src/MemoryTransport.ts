@@ -3,6 +3,8 @@
  * the single-stream form, one stream carries everything, as over stdio and WebSocket. In the multi-stream form, each
  * request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is optional. As there,
  * the end of its stream cancels a request of a revision without a handshake.
+ *
+ * @stability unstable
  */
 import { ExactJson, type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"

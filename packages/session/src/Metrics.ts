@@ -1,6 +1,8 @@
 /**
  * Metrics of requests, sessions and hosts, with the names of OpenTelemetry's semantic conventions for MCP. Durations
  * are in seconds.
+ *
+ * @stability unstable
  */
 import type { MethodDefinition } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"

@@ -2,6 +2,8 @@
  * Middleware of requests: functions around the handler of an inbound request, and around the sending of an outbound
  * one. Middleware can observe a request, change its params, reply to it, fail it, or retry it. It cannot change the
  * state of the session, the matching of responses, cancellation or limits. To see frames, use `Recording`.
+ *
+ * @stability unstable
  */
 import type { McpError, MethodDefinition, MethodTable, Profile, RequestId } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"

@@ -1,5 +1,7 @@
 /**
  * The context of the handler of a client's notification: the client, and the session for messages to it.
+ *
+ * @stability unstable
  */
 import type { Profile } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

@@ -1,5 +1,7 @@
 /**
  * The authenticated identity of a client.
+ *
+ * @stability unstable
  */
 
 /**

@@ -1,6 +1,8 @@
 /**
  * Questions that a handler returns instead of asking them: the declarative form of `RequestContext.elicit` and its
  * neighbours. A handler that has no answer yet returns what it needs, and runs again with the answers.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import { trust } from "./internal/trust.ts"

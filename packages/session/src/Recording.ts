@@ -1,6 +1,8 @@
 /**
  * Recordings of the frames that cross a transport, with their direction and time. A recording is a transport around a
  * transport, and changes nothing for the session above it or the peer below it.
+ *
+ * @stability unstable
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"

@@ -1,5 +1,7 @@
 /**
  * The context of a handler: the request that it serves, and the messages that it can send to the client meanwhile.
+ *
+ * @stability unstable
  */
 import {
   type Elicitation,

@@ -1,5 +1,7 @@
 /**
  * Errors of requests and notifications that this side sends.
+ *
+ * @stability unstable
  */
 import { CloseReason, type InputRequired, type McpError, type Meta } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

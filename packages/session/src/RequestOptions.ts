@@ -1,5 +1,7 @@
 /**
  * Options for a single request.
+ *
+ * @stability unstable
  */
 import type { Meta, Progress } from "@effect-mcp/protocol"
 import type * as Duration from "effect/Duration"

@@ -1,6 +1,8 @@
 /**
  * The seal of `requestState` in revision 2026-07-28: what a server must know again when its client repeats a request
  * with answers. The state travels through the client, which can neither read nor change it.
+ *
+ * @stability unstable
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"

@@ -1,5 +1,7 @@
 /**
  * The session of a server with one client.
+ *
+ * @stability unstable
  */
 import type { CloseReason, JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

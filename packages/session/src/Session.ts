@@ -1,5 +1,7 @@
 /**
  * The options and members that the sessions of both sides share.
+ *
+ * @stability unstable
  */
 import type { CloseReason, Implementation, JsonRpc, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"

@@ -1,5 +1,7 @@
 /**
  * The failure of effects that wait for something in a session that has ended.
+ *
+ * @stability unstable
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"

@@ -1,5 +1,7 @@
 /**
  * Events of a session, for logs, tests and debugging. The library itself does not use them.
+ *
+ * @stability unstable
  */
 import type { CloseReason, JsonRpc, Meta, RequestId } from "@effect-mcp/protocol"
 import type * as Cause from "effect/Cause"

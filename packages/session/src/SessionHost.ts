@@ -1,6 +1,8 @@
 /**
  * The host of a server's sessions, for servers with many clients: it limits, expires, restores and drains them. It does
  * not know their transports.
+ *
+ * @stability unstable
  */
 import type { CloseReason } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

@@ -1,5 +1,7 @@
 /**
  * The store of hosted sessions. With it another host, or the same host after a restart, can restore a session.
+ *
+ * @stability unstable
  */
 import { ExactJson, type JsonRpc } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"

@@ -6,6 +6,8 @@
  * served. A request of a handler to the client fails with `StatelessModeNotSupported`, because the response could reach
  * any process. Request ids and cancellations have an effect only within a frame, because the next frame may be from
  * another client. Over a connection with one client, use `ServerSession` with the option `stateless`.
+ *
+ * @stability unstable
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"

@@ -1,6 +1,8 @@
 /**
  * Spans of requests, by OpenTelemetry's semantic conventions for MCP. A trace continues at the peer: a request carries
  * the span that it is sent from in its `_meta`, and that span is the parent of the span that serves the request.
+ *
+ * @stability unstable
  */
 import { type Meta, type RequestId, TraceContext } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

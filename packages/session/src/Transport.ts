@@ -2,6 +2,8 @@
  * The port between a session and its transport. One interface serves transports with one stream for all messages
  * (memory, stdio, sockets, WebSocket), and transports with a stream for each request and at most one standalone
  * stream (Streamable HTTP). A transport does not depend on schemas, states or the matching of responses.
+ *
+ * @stability unstable
  */
 import type { CloseReason, JsonRpc, Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"

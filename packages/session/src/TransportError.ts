@@ -1,5 +1,7 @@
 /**
  * Errors of transports.
+ *
+ * @stability unstable
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"

@@ -1,5 +1,7 @@
 /**
  * The error of a JSON Schema that a validator cannot compile.
+ *
+ * @stability unstable
  */
 import * as Data from "effect/Data"
 

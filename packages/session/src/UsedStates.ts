@@ -1,5 +1,7 @@
 /**
  * The states that clients have used already. With it a server accepts each `requestState` once (MRTR-10).
+ *
+ * @stability unstable
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

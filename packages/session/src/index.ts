@@ -1,5 +1,7 @@
 /**
  * Sessions of the Model Context Protocol for clients and servers, and the ports below them.
+ *
+ * @stability unstable
  */
 
 // The modules that a program starts from.

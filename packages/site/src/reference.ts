@@ -13,6 +13,16 @@ import { built, modules, modulesOf, pageOfPackage, type PublicModule, stage } fr
 const headOf = (file: string): string =>
   /^\/\*\*([\s\S]*?)\*\//.exec(read(file))?.[1]?.replaceAll(/^ *\* ?/gm, "").trim() ?? ""
 
+/** Returns the text at the head of a module, without its tags. */
+const textOf = (file: string): string => headOf(file).replaceAll(/^@\w+ .*$/gm, "").trim()
+
+/** Returns the line that states how stable a module is, with a link to what that means. */
+const stabilityOf = ({ file, page }: PublicModule): string => {
+  const [, stability = ""] = /^@stability (\w+)$/m.exec(headOf(file)) ?? []
+  const versions = path.posix.relative(path.posix.dirname(page), "start/versions.md")
+  return `Stability: [${stability}](${versions}#stability-of-modules)`
+}
+
 /** Returns the first sentence of a text, in one line. */
 const firstSentence = (text: string): string => /^[\s\S]*?[.:](?=\s|$)/.exec(text)?.[0]?.replaceAll(/\s+/g, " ") ?? text
 
@@ -22,7 +32,7 @@ const frontmatter = "---\neditLink: false\n---\n\n"
 const reexport = /^### .*\n\nRe-exports (\[.*\]\(.*\))\n(?:\n\*\*\*\n)?/gm
 
 /** Returns a page of TypeDoc with the name by which users import the module, and with the comment at its head. */
-const modulePage = ({ file, specifier }: PublicModule, text: string): string => {
+const modulePage = (module: PublicModule, text: string): string => {
   const reexports = Array.from(text.matchAll(reexport), ([, link = ""]) => link)
   const body = text
     .replace(/^# .*\n/, "")
@@ -31,13 +41,13 @@ const modulePage = ({ file, specifier }: PublicModule, text: string): string => 
     .replaceAll(/^## .*\n+(?=## |$(?![\s\S]))/gm, "")
     .replaceAll(/^## ([a-z])/gm, (_, letter: string) => `## ${letter.toUpperCase()}`)
   const also = reexports.length === 0 ? "" : `\n## Exported from another module\n\n${reexports.join(", ")}\n`
-  return `${frontmatter}# ${specifier}\n\n${headOf(file)}\n${body}${also}`
+  return `${frontmatter}# ${module.specifier}\n\n${textOf(module.file)}\n\n${stabilityOf(module)}\n${body}${also}`
 }
 
 /** Returns a list of modules, for a page in a folder. */
 const listOf = (folder: string, listed: ReadonlyArray<PublicModule>): string =>
   listed.map(({ file, page, specifier }) =>
-    `- [\`${specifier}\`](${path.posix.relative(folder, page)}): ${firstSentence(headOf(file))}\n`
+    `- [\`${specifier}\`](${path.posix.relative(folder, page)}): ${firstSentence(textOf(file))}\n`
   ).join("")
 
 /** Returns the README of a package and the list of its modules. */
@@ -45,8 +55,10 @@ const packagePage = (folder: string, own: ReadonlyArray<PublicModule>, readme: s
   `${frontmatter}${readme.trimEnd()}\n\n## All modules\n\n${listOf(`reference/${folder}`, own)}`
 
 /** Returns the page of a module that consists of other ones. */
-const folderPage = ({ file, inside, page, specifier }: PublicModule): string =>
-  `${frontmatter}# ${specifier}\n\n${headOf(file)}\n\n${listOf(path.posix.dirname(page), inside)}`
+const folderPage = (module: PublicModule): string =>
+  `${frontmatter}# ${module.specifier}\n\n${textOf(module.file)}\n\n${stabilityOf(module)}\n\n${
+    listOf(path.posix.dirname(module.page), module.inside)
+  }`
 
 /** Returns the anchors of a page. Headings with the same text are numbered. */
 const anchorsOf = (text: string): ReadonlySet<string> => {

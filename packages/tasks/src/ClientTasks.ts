@@ -1,5 +1,7 @@
 /**
  * The tasks of a client: answers to a server that outlive the requests of its questions.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { webCrypto } from "@effect-mcp/session/internal"

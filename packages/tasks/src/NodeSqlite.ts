@@ -1,6 +1,8 @@
 /**
  * An `SqlClient` of Effect over `node:sqlite`. An entry point of its own, because the SQL modules of Effect are
  * unstable.
+ *
+ * @stability unstable
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Duration from "effect/Duration"

@@ -1,5 +1,7 @@
 /**
  * The tasks that the peer runs: calls of tools that outlive their requests, and questions to the client that do.
+ *
+ * @stability unstable
  */
 import type { Elicitation, Sampling } from "@effect-mcp/protocol"
 import type { ClientSessionShape } from "@effect-mcp/session/ClientSession"

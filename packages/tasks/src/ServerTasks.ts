@@ -1,5 +1,7 @@
 /**
  * The tasks of a server: calls of tools that outlive their requests.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

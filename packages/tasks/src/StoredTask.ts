@@ -1,5 +1,7 @@
 /**
  * A stored task: facts, from which each revision computes the status that it sends.
+ *
+ * @stability unstable
  */
 import type { JsonRpc, Profile } from "@effect-mcp/protocol"
 import { Weight } from "@effect-mcp/session/internal"

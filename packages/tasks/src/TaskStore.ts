@@ -1,5 +1,7 @@
 /**
  * The store of tasks: work that outlives the request that started it.
+ *
+ * @stability unstable
  */
 import { ExactJson } from "@effect-mcp/protocol"
 import { NumericOption } from "@effect-mcp/session/internal"

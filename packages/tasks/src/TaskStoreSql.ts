@@ -1,5 +1,7 @@
 /**
  * The store of tasks in an SQL database. An entry point of its own, because the SQL modules of Effect are unstable.
+ *
+ * @stability unstable
  */
 import { ExactJson } from "@effect-mcp/protocol"
 import { NumericOption } from "@effect-mcp/session/internal"

@@ -1,5 +1,7 @@
 /**
  * Tasks of the Model Context Protocol: calls and questions that outlive their requests.
+ *
+ * @stability unstable
  */
 
 // The modules that a program starts from.

@@ -1,5 +1,7 @@
 /**
  * The faults of a simulated connection.
+ *
+ * @stability unstable
  */
 import * as Schema from "effect/Schema"
 

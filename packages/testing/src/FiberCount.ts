@@ -1,5 +1,7 @@
 /**
  * A count of fibers, to show that a program leaves none.
+ *
+ * @stability unstable
  */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"

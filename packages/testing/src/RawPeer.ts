@@ -1,5 +1,7 @@
 /**
  * A client that sends any messages, valid or not: without a handshake, matching or checks.
+ *
+ * @stability unstable
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"

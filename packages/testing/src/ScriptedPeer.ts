@@ -1,5 +1,7 @@
 /**
  * A peer that follows a transcript, over any transport. It tests a session or a whole program.
+ *
+ * @stability unstable
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import { type Recording, type Transport, TransportError } from "@effect-mcp/session"

@@ -3,6 +3,8 @@
  * the faults and the seed determine. The bytes are real: each message is a line, and the framing of stdio reads it.
  *
  * It has two forms, like `MemoryTransport`: one stream for all messages, or a stream for each request.
+ *
+ * @stability unstable
  */
 import { type CloseReason, type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"

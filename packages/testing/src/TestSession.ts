@@ -1,6 +1,8 @@
 /**
  * A client and a server in one process after their handshake, both recorded. Use it to test handlers, or a program that
  * uses a session.
+ *
+ * @stability unstable
  */
 import { type JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import { LoadedPackages } from "@effect-mcp/protocol/internal"

@@ -1,6 +1,8 @@
 /**
  * Properties of every tool: arguments that fit its input schema lead to a result instead of a protocol error, and
  * structured content fits its output schema.
+ *
+ * @stability unstable
  */
 import type { Tool } from "@effect-mcp/protocol"
 import type { ClientSession, JsonSchemaValidator, RequestError, UnsupportedSchemaError } from "@effect-mcp/session"

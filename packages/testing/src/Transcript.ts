@@ -30,6 +30,8 @@
  *
  * An expected message is a `Pattern`: JSON with `_` for any value, `...` for any further members or elements, and
  * `$name` for a value that later lines refer to by that name.
+ *
+ * @stability unstable
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { Recording } from "@effect-mcp/session"

@@ -9,6 +9,8 @@
  *
  * The servers in it seal the states of their questions with a `RequestStateSeal` that writes the same texts in each
  * run, and whose states no other runtime can open.
+ *
+ * @stability unstable
  */
 import { RequestStateSeal, UsedStates } from "@effect-mcp/session"
 import { SessionId } from "@effect-mcp/session/internal"

@@ -1,5 +1,7 @@
 /**
  * Tools for tests of clients and servers: sessions, transcripts, scripted peers and simulated wires.
+ *
+ * @stability unstable
  */
 
 // The modules that a program starts from.

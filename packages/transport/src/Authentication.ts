@@ -1,5 +1,7 @@
 /**
  * The authentication of HTTP requests, before they reach a session (HTTP-14, HTTP-16).
+ *
+ * @stability unstable
  */
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Context from "effect/Context"

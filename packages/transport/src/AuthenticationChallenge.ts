@@ -1,5 +1,7 @@
 /**
  * The challenges of `WWW-Authenticate`, by which a server says how a client authenticates (RFC 9110, section 11).
+ *
+ * @stability unstable
  */
 
 /**

@@ -1,5 +1,7 @@
 /**
  * The authorization of a client at the servers that it calls over HTTP or WebSocket (AUT-05, AUT-33).
+ *
+ * @stability unstable
  */
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Context from "effect/Context"

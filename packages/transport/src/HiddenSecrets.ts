@@ -1,5 +1,7 @@
 /**
  * Transports that do not show secrets which the peer repeats, such as a token in the text of an HTTP error.
+ *
+ * @stability unstable
  */
 import type { CloseReason } from "@effect-mcp/protocol"
 import type { Connection, End, Hooks, Inbound, Transport, TransportEvent } from "@effect-mcp/session/Transport"

@@ -1,6 +1,8 @@
 /**
  * Options that the clients over HTTP share: the URL of the server, the headers of requests, and the bounds on messages.
  * WebSocket clients on Node have the same headers.
+ *
+ * @stability unstable
  */
 import type * as Effect from "effect/Effect"
 import type { ClientAuthorization } from "./ClientAuthorization.ts"

@@ -1,6 +1,8 @@
 /**
  * A client for servers of which only the URL is known. It uses Streamable HTTP, and falls back to HTTP+SSE, the
  * transport of revision 2024-11-05, if the server supports nothing newer (SSE-07).
+ *
+ * @stability unstable
  */
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"

@@ -1,6 +1,8 @@
 /**
  * Options that the servers over HTTP share: which requests they accept, how large and slow bodies may be, and how much
  * a client may leave unread.
+ *
+ * @stability unstable
  */
 import type * as Duration from "effect/Duration"
 import type * as HttpRouter from "effect/http/HttpRouter"

@@ -5,6 +5,8 @@
  *
  * The session ends with its stream, which cannot be resumed. `HttpFallbackClient` finds out which of the two HTTP
  * transports a server supports.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

@@ -6,6 +6,8 @@
  * no resumption. Messages can have any revision, as over any other transport.
  *
  * Both endpoints can stand beside Streamable HTTP, in front of the same {@link SessionHost} (SSE-09).
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

@@ -2,6 +2,8 @@
  * Newline-delimited JSON over bytes, as stdio and every other byte stream carries messages: one message on each line
  * (STD-02, TRN-04). The decoder takes chunks of any size and calls a function with each frame. It does no I/O, so it
  * works for a pipe, a socket or a test.
+ *
+ * @stability unstable
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import type { FrameError } from "@effect-mcp/session/Transport"

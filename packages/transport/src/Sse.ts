@@ -7,6 +7,8 @@
  * only itself. Its channel reports a `retry` field as a failure, which ends it. And it does not distinguish an event
  * with an id from one that inherits the last id, which a resuming client must do to recognize repeated events. A test
  * compares the two on streams within both limits.
+ *
+ * @stability unstable
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import type { FrameError } from "@effect-mcp/session/Transport"

@@ -2,6 +2,8 @@
  * The server side of Streamable HTTP without sessions, on one path of any Effect HTTP backend. It serves each POST on
  * its own and remembers nothing between two requests, so that any number of backends can serve the same clients. For
  * sessions, see `StreamableHttpServer`.
+ *
+ * @stability unstable
  */
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import type * as StatelessServer from "@effect-mcp/session/StatelessServer"

@@ -7,6 +7,8 @@
  * the client opens a new one, and sends a request that only reads once more. In revision 2026-07-28 a stream cannot be
  * resumed, and the session sends such a request once more. Any other request that may have been carried out fails as
  * `OutcomeUnknown`.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

@@ -5,6 +5,8 @@
  *
  * A POST carries one message, and its response is JSON or an event stream. A GET opens the standalone SSE stream, for
  * messages that belong to no request. A DELETE ends the session.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { EventStore } from "@effect-mcp/session/EventStore"

@@ -4,6 +4,8 @@
  * headers, detects a dead server, and reports why a server rejected the connection.
  *
  * Both sides send the same close codes; see `WebSocketServer`.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import * as Transport from "@effect-mcp/session/Transport"

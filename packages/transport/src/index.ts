@@ -1,5 +1,7 @@
 /**
  * Transports for MCP sessions.
+ *
+ * @stability unstable
  */
 
 // The modules that a program starts from.

@@ -1,6 +1,8 @@
 /**
  * The configuration of servers that hosts keep in files: Claude Desktop, Claude Code, VS Code, Cursor, Codex, Gemini
  * CLI, Zed and Windsurf.
+ *
+ * @stability unstable
  */
 import { Transport } from "@effect-mcp/session/Transport"
 import * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"

@@ -1,4 +1,8 @@
-/** `McpTarget` on Node: child processes, Unix sockets, and the clients of Node for URLs. */
+/**
+ * `McpTarget` on Node: child processes, Unix sockets, and the clients of Node for URLs.
+ *
+ * @stability unstable
+ */
 import * as HttpFallbackClient from "@effect-mcp/transport/node/HttpFallbackClient"
 import * as SocketClient from "@effect-mcp/transport/node/SocketClient"
 import * as StdioClient from "@effect-mcp/transport/node/StdioClient"

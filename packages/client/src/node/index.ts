@@ -1,5 +1,7 @@
 /**
  * Clients as applications use them, on Node: everything of this package, and targets that need Node.
+ *
+ * @stability unstable
  */
 export * from "../index.ts"
 

@@ -1,4 +1,8 @@
-/** `McpServer` on Node, with servers over stdio. */
+/**
+ * `McpServer` on Node, with servers over stdio.
+ *
+ * @stability unstable
+ */
 import * as RequestStateSeal from "@effect-mcp/session/RequestStateSeal"
 import * as StdioServer from "@effect-mcp/transport/node/StdioServer"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,7 @@
 /**
  * Servers as applications write them, on Node: everything of this package, and servers over stdio.
+ *
+ * @stability unstable
  */
 export * from "../index.ts"
 

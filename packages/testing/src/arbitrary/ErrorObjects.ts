@@ -1,5 +1,7 @@
 /**
  * Arbitrary error objects.
+ *
+ * @stability unstable
  */
 import { ErrorCode, type JsonRpc } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"

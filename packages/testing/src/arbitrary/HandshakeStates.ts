@@ -1,5 +1,7 @@
 /**
  * Arbitrary states of sessions, and arbitrary close reasons.
+ *
+ * @stability unstable
  */
 import { type CloseReason, type Handshake, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"

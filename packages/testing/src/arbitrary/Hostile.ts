@@ -1,6 +1,8 @@
 /**
  * Arbitrary hostile values, as `JSON.parse` returns them: the frames of a peer that sends JSON and ignores all other
  * rules.
+ *
+ * @stability unstable
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"

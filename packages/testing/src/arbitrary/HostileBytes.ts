@@ -1,5 +1,7 @@
 /**
  * Arbitrary hostile lines of bytes: hostile text, and bytes that are not text.
+ *
+ * @stability unstable
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,6 +1,8 @@
 /**
  * Arbitrary hostile lines of text: the lines of a peer that violates the protocol, JSON or Unicode. Some faults exist
  * only in text: duplicate names, numbers beyond the range, half a message, two messages on one line.
+ *
+ * @stability unstable
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"

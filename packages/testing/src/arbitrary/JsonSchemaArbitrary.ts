@@ -1,5 +1,7 @@
 /**
  * Generators of values that fit a JSON Schema.
+ *
+ * @stability unstable
  */
 import type { JsonSchemaValidator } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"

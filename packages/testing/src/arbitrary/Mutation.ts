@@ -1,5 +1,7 @@
 /**
  * The change that made a valid message nearly valid, as a value, so that a failure is readable.
+ *
+ * @stability unstable
  */
 import * as Formatter from "effect/Formatter"
 import type * as memberMutations from "../internal/arbitrary/memberMutations.ts"

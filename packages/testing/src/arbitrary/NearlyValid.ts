@@ -1,6 +1,8 @@
 /**
  * Arbitrary nearly valid messages: a valid message with exactly one change. A receiver must reject some of them and
  * tolerate the others. Each names its change, and a rejected one the reason.
+ *
+ * @stability unstable
  */
 import { JsonRpc, MethodDefinition, MethodTable, RequestId, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,6 +1,8 @@
 /**
  * A pattern for messages, as text: JSON with `_` for any value, `...` for any further members or elements, and `$name`
  * for a value that has this name from then on.
+ *
+ * @stability unstable
  */
 import * as Data from "effect/Data"
 import * as Equal from "effect/Equal"

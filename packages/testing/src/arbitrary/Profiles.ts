@@ -1,5 +1,7 @@
 /**
  * Arbitrary capabilities and profiles of peers, in the form of each revision.
+ *
+ * @stability unstable
  */
 import {
   Capabilities,

@@ -1,5 +1,7 @@
 /**
  * Arbitrary request ids and progress tokens, above all those that are easily confused with each other or with none.
+ *
+ * @stability unstable
  */
 import type { Meta, RequestId } from "@effect-mcp/protocol"
 import type * as Arbitrary from "effect/Arbitrary"

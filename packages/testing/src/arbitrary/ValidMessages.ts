@@ -1,6 +1,8 @@
 /**
  * Arbitrary valid messages. They are derived from the method table, its schemas and the projections of the revisions,
  * so a message of an older revision contains nothing of newer ones.
+ *
+ * @stability unstable
  */
 import { JsonRpc, MethodDefinition, MethodTable, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,5 +1,7 @@
 /**
  * Arbitrary messages, valid and invalid, and their parts.
+ *
+ * @stability unstable
  */
 export * as ErrorObjects from "./ErrorObjects.ts"
 export * as HandshakeStates from "./HandshakeStates.ts"

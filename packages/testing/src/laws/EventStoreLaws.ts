@@ -1,6 +1,8 @@
 /**
  * The laws of every `EventStore`. Each law is an effect, which any test runner can run. `EventStoreSuite.suite` of the
  * entry `/vitest` makes a Vitest test of each.
+ *
+ * @stability unstable
  */
 import type { EventStore } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,5 +1,7 @@
 /**
  * The server of the laws: a few tools, each of which shows one aspect of a session.
+ *
+ * @stability unstable
  */
 import { Content, McpError, type MethodTable, type Resource, type Subscription, type Tool } from "@effect-mcp/protocol"
 import { Listener, RequestContext, type ServerSession } from "@effect-mcp/session"

@@ -1,6 +1,8 @@
 /**
  * The laws of every `SessionStore`. Each law is an effect, which any test runner can run. `SessionStoreSuite.suite` of
  * the entry `/vitest` makes a Vitest test of each.
+ *
+ * @stability unstable
  */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import type { SessionStore } from "@effect-mcp/session"

@@ -1,5 +1,7 @@
 /**
  * A law of stores, as a value.
+ *
+ * @stability unstable
  */
 import type * as Effect from "effect/Effect"
 

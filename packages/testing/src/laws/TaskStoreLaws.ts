@@ -1,6 +1,8 @@
 /**
  * The laws of every `TaskStore`. Each law is an effect, which any test runner can run. `TaskStoreSuite.suite` of the
  * entry `/vitest` makes a Vitest test of each.
+ *
+ * @stability unstable
  */
 import { StoredTask, type TaskStore } from "@effect-mcp/tasks"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,6 +1,8 @@
 /**
  * The laws of every `TokenStore`. Each law is an effect, which any test runner can run. `TokenStoreSuite.suite` of the
  * entry `/vitest` makes a Vitest test of each.
+ *
+ * @stability unstable
  */
 import type { TokenStore } from "@effect-mcp/auth"
 import * as Arbitrary from "effect/Arbitrary"

@@ -2,6 +2,8 @@
  * The laws of every transport. They are the same for all transports and in both eras; each fault that can be injected
  * adds more of them. Each law is an effect, which any test runner can run. `TransportSuite.suite` of the entry
  * `/vitest` makes a Vitest test of each.
+ *
+ * @stability unstable
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"

@@ -1,5 +1,7 @@
 /**
  * Laws of transports and stores, as values for any test runner.
+ *
+ * @stability unstable
  */
 export * as EventStoreLaws from "./EventStoreLaws.ts"
 export * as TransportLaw from "./law/TransportLaw.ts"

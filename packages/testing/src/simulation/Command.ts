@@ -1,5 +1,7 @@
 /**
  * A command of a simulation: something that a client does with the server, its input, and what must hold of its result.
+ *
+ * @stability unstable
  */
 import type { ClientSession } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"

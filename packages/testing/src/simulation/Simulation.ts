@@ -5,6 +5,8 @@
  * A simulation consists of a server, a model and commands. A conversation is a random list of commands, with time that
  * passes and faults between them. Its clients and its wires are simulated; the sessions and the framing are the real
  * ones. A failing conversation is shrunk to few steps, and reported with the seed that reproduces it.
+ *
+ * @stability unstable
  */
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, type Handlers, ServerSession, type Transport } from "@effect-mcp/session"

@@ -1,5 +1,7 @@
 /**
  * Errors of a simulation: a conversation in which something does not hold, and programs that cannot be simulated.
+ *
+ * @stability unstable
  */
 import * as Data from "effect/Data"
 

@@ -1,5 +1,7 @@
 /**
  * The laws of event stores, as a suite of Vitest tests.
+ *
+ * @stability unstable
  */
 import type { EventStore } from "@effect-mcp/session"
 import { describe, it } from "@effect/vitest"

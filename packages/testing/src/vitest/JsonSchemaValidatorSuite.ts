@@ -1,6 +1,8 @@
 /**
  * The laws of JSON Schema validators, as a suite of Vitest tests: which values fit, and that the check of a hostile
  * schema is rejected or takes bounded time.
+ *
+ * @stability unstable
  */
 import type { JsonSchemaValidator, UnsupportedSchemaError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,7 @@
 /**
  * The laws of session stores, as a suite of Vitest tests.
+ *
+ * @stability unstable
  */
 import type { SessionStore } from "@effect-mcp/session"
 import { describe, it } from "@effect/vitest"

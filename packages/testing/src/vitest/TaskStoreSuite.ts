@@ -1,5 +1,7 @@
 /**
  * The laws of task stores, as a suite of Vitest tests.
+ *
+ * @stability unstable
  */
 import type { TaskStore } from "@effect-mcp/tasks"
 import { describe, it } from "@effect/vitest"

@@ -1,5 +1,7 @@
 /**
  * The laws of token stores, as a suite of Vitest tests.
+ *
+ * @stability unstable
  */
 import type { TokenStore } from "@effect-mcp/auth"
 import { describe, it } from "@effect/vitest"

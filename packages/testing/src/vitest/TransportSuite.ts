@@ -1,5 +1,7 @@
 /**
  * The laws of transports, as a suite of Vitest tests.
+ *
+ * @stability unstable
  */
 import { describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"

@@ -1,5 +1,7 @@
 /**
  * Laws as suites of Vitest tests.
+ *
+ * @stability unstable
  */
 export * as EventStoreSuite from "./EventStoreSuite.ts"
 export * as JsonSchemaValidatorSuite from "./JsonSchemaValidatorSuite.ts"

@@ -1,4 +1,8 @@
-/** `HttpFallbackClient` on Node, over undici. */
+/**
+ * `HttpFallbackClient` on Node, over undici.
+ *
+ * @stability unstable
+ */
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as Layer from "effect/Layer"
 import { layer, type Options } from "../HttpFallbackClient.ts"

@@ -1,4 +1,8 @@
-/** `HttpSseClient` on Node, over undici. */
+/**
+ * `HttpSseClient` on Node, over undici.
+ *
+ * @stability unstable
+ */
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as Layer from "effect/Layer"
 import { layer, type Options } from "../HttpSseClient.ts"

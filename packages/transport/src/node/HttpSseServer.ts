@@ -1,4 +1,8 @@
-/** `HttpSseServer` on Node, with a listener of its own. */
+/**
+ * `HttpSseServer` on Node, with a listener of its own.
+ *
+ * @stability unstable
+ */
 import { NumericOption } from "@effect-mcp/session/internal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import type { HttpServer } from "effect/http/HttpServer"

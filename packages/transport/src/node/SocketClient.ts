@@ -1,6 +1,8 @@
 /**
  * The client of sockets: Unix domain sockets, TCP, and any other `Socket` of Effect, such as one over TLS. Each line is
  * one message, as over stdio (TRN-04). The server runs before its clients, and serves many.
+ *
+ * @stability unstable
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"

@@ -5,6 +5,8 @@
  * A client that has ended its side still receives its replies. A client without a session receives an error with the
  * reason. For a Unix domain socket, the mode of the file decides who may connect. Windows has none, because its pipes
  * are not files.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

@@ -1,4 +1,8 @@
-/** `StatelessHttpServer` on Node, with a listener of its own. */
+/**
+ * `StatelessHttpServer` on Node, with a listener of its own.
+ *
+ * @stability unstable
+ */
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Effect from "effect/Effect"

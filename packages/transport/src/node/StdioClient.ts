@@ -3,6 +3,8 @@
  * input and output (STD-01). The child lives in the scope of its connection. When the scope closes, the transport ends
  * the child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is
  * left.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

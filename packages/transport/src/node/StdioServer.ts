@@ -1,6 +1,8 @@
 /**
  * The server of stdio. It exchanges messages over the standard input and output of this process, which clients start as
  * their child (STD-01). Only messages go to standard output (STD-03).
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { HandlerCutoff, NumericOption } from "@effect-mcp/session/internal"

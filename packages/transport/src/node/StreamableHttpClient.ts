@@ -1,4 +1,8 @@
-/** `StreamableHttpClient` on Node, over undici. */
+/**
+ * `StreamableHttpClient` on Node, over undici.
+ *
+ * @stability unstable
+ */
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as Layer from "effect/Layer"
 import * as UndiciClient from "../internal/http/client/UndiciClient.ts"

@@ -1,4 +1,8 @@
-/** `WebSocketClient` on Node, over `ws`, which sends headers and controls the socket. */
+/**
+ * `WebSocketClient` on Node, over `ws`, which sends headers and controls the socket.
+ *
+ * @stability unstable
+ */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"

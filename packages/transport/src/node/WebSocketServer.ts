@@ -36,6 +36,8 @@
  *
  * 1000, 1001 and a close frame without a code are a normal end. Any other code, and a connection that ends without a
  * close frame, is a failure of the transport.
+ *
+ * @stability unstable
  */
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"

@@ -1,5 +1,7 @@
 /**
  * Transports for MCP sessions on Node: everything of this package, and what needs Node, Bun or Deno.
+ *
+ * @stability unstable
  */
 export * from "../index.ts"
 

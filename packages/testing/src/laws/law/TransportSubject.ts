@@ -1,5 +1,7 @@
 /**
  * The subject of the laws of transports: how to obtain a transport, and which faults a test can inject.
+ *
+ * @stability unstable
  */
 import type { Transport } from "@effect-mcp/session"
 import type * as Duration from "effect/Duration"
