@@ -1,0 +1,126 @@
+/** The tables of the comparison. */
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { replaced } from "../../packages/benchmarks/src/generated.ts"
+import { ratios, summarize } from "../../packages/benchmarks/src/measure.ts"
+import {
+  type Implementation,
+  implementations,
+  type Program,
+  programs
+} from "../../packages/comparisons/src/implementations.ts"
+import { countLines, fileOf } from "../../packages/comparisons/src/lineCount.ts"
+import { root } from "../workspace.ts"
+import { type Cell, type Feature, having, lacking } from "./features.ts"
+import type { Installation, Samples } from "./Samples.ts"
+import { usedNames } from "./usedNames.ts"
+
+/** The page. */
+export const file = "docs/start/compared.md"
+
+const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
+
+const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
+  [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n")
+
+const names = implementations.map(({ name }) => name)
+
+const linked = ({ source, text }: Cell): string => {
+  if (source.startsWith("https:")) return `[${text}](${source})`
+  if (!fs.existsSync(path.join(root, source))) throw new Error(`a feature names ${source}, which does not exist`)
+  return `[${text}](${path.posix.relative(path.posix.dirname(file), source)})`
+}
+
+const features = (rows: ReadonlyArray<Feature>): string =>
+  table(["", ...names], rows.map(({ cells, name }) => [name, ...cells.map(linked)]))
+
+const megabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`
+
+const installed = (of: Readonly<Record<string, Installation>>) => ({ folder }: Implementation): string => {
+  const installation = of[folder]
+  if (installation === undefined) return "–"
+  const { bytes, own, packages } = installation
+  const ours = own.packages === 0 ? "" : `; own ${own.packages} / ${megabytes(own.bytes)}`
+  return `${packages} / ${megabytes(bytes)}${ours}`
+}
+
+const installs = ({ both, server }: Samples): string =>
+  table(["packages / size", ...names], [
+    ["a server", ...implementations.map(installed(server))],
+    ["a server and a client", ...implementations.map(installed(both))]
+  ])
+
+const ratioOf =
+  (samples: Readonly<Record<string, ReadonlyArray<number>>>, base: ReadonlyArray<number>) =>
+  ({ folder }: Implementation): string => {
+    const { high, low, median } = summarize(ratios(samples[folder] ?? [], base))
+    return `${median.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`
+  }
+
+const millisOf = (samples: Readonly<Record<string, ReadonlyArray<number>>>) => ({ folder }: Implementation): string =>
+  `${Math.round(summarize(samples[folder] ?? []).median)} ms`
+
+const starts = ({ bundleBytes, bundled, installed }: Samples): string => {
+  const base = installed["official"] ?? []
+  const size = ({ folder }: Implementation): string => `${Math.round((bundleBytes[folder] ?? 0) / 1000)} kB`
+  return table(["program a over stdio, to its first answer", ...names], [
+    ["installed", ...implementations.map(millisOf(installed))],
+    ["bundled", ...implementations.map(millisOf(bundled))],
+    ["installed / official SDK installed", ...implementations.map(ratioOf(installed, base))],
+    ["bundled / official SDK installed", ...implementations.map(ratioOf(bundled, base))],
+    ["size of the bundle", ...implementations.map(size)]
+  ])
+}
+
+/** The programs that do less than those of the others (`packages/comparisons/README.md`). */
+const less: ReadonlySet<string> = new Set(["fastmcp/b", "effect-ai/b", "effect-ai/d", "fastmcp/g", "effect-ai/g"])
+
+const lines = (): string => {
+  const cellOf = (program: Program) => (implementation: Implementation): string => {
+    if (!implementation.programs.includes(program)) return "–"
+    const source = fs.readFileSync(fileOf(implementation, program), "utf8")
+    const mark = less.has(`${implementation.folder}/${program}`) ? "\\*" : ""
+    return `${countLines(source)}${mark} / ${usedNames(source).size}`
+  }
+  return table(
+    ["lines / names", ...names],
+    programs.map(([program, title]) => [`${program}: ${title}`, ...implementations.map(cellOf(program))])
+  )
+}
+
+const versions = ({ both, server }: Samples): string =>
+  implementations.slice(1).map(({ folder, name }) => {
+    const { dependencies } = both[folder] ?? server[folder] ?? { dependencies: {} }
+    const [library = "", version = ""] = Object.entries(dependencies)[0] ?? []
+    return `${name} ${version} (\`${library}\`)`
+  }).join(", ")
+
+const origin = (samples: Samples): string => {
+  const { cpus: { count, model }, date, installed, node } = samples
+  const rounds = Object.values(installed)[0]?.length ?? 0
+  return `Measured on ${date} with Node ${node.slice(1)} on ${count} × ${model}, with other work on the machine, in ` +
+    `${rounds} rounds in which the programs take turns: Effect MCP as built from this repository, ${versions(samples)}.`
+}
+
+/** Formats Markdown as `dprint check` demands it. */
+const formatted = (markdown: string): string => {
+  const dprint = path.join(root, "node_modules", "dprint", "bin.cjs")
+  const options = { cwd: root, encoding: "utf8", input: markdown } as const
+  const { error, status, stderr, stdout } = spawnSync(process.execPath, [dprint, "fmt", "--stdin", file], options)
+  if (status !== 0) throw new Error(`dprint failed: ${error?.message ?? stderr}`)
+  return stdout
+}
+
+/** Returns the page with its tables written from measurements, programs and features. */
+export const written = (page: string, samples: Samples): string => {
+  const blocks: ReadonlyArray<readonly [name: string, text: string]> = [
+    ["lacking", features(lacking)],
+    ["having", features(having)],
+    ["installs", installs(samples)],
+    ["starts", starts(samples)],
+    ["origin", origin(samples)],
+    ["lines", lines()]
+  ]
+  return formatted(blocks.reduce((text, [name, block]) => replaced(text, name, block), page))
+}
