@@ -4,7 +4,7 @@
  * - `node scripts/compared.ts` writes them from the stored measurements (`packages/comparisons/samples.json`), the
  *   programs of `packages/comparisons` and the features of `compared/features.ts`.
  * - `node scripts/compared.ts --check` fails if the page differs.
- * - `pnpm compared` builds the packages, measures again, and writes both. It needs a network. `--rounds 15` sets the
+ * - `pnpm compared` builds the packages, measures again, and writes both. It needs a network. `--rounds 60` sets the
  *   number of starts of each program.
  */
 import * as fs from "node:fs"
@@ -18,7 +18,7 @@ import { read, root } from "./workspace.ts"
 
 const { check, measures, rounds } = orExit(() => {
   const { values } = parseArgs({
-    options: { check: { type: "boolean" }, measure: { type: "boolean" }, rounds: { type: "string", default: "15" } }
+    options: { check: { type: "boolean" }, measure: { type: "boolean" }, rounds: { type: "string", default: "60" } }
   })
   return { check: values.check, measures: values.measure, rounds: wholeNumber("rounds", values.rounds) }
 })

@@ -19,6 +19,7 @@ const checks = [
   "node scripts/side-effects.ts",
   "node scripts/navigation.ts",
   "node scripts/diagrams.ts --check",
+  "node scripts/compared.ts --check",
   "node scripts/changesets.ts",
   "node scripts/cited.ts"
 ]

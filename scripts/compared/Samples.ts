@@ -12,7 +12,7 @@ export interface Installation {
   readonly files: number
   /** The space that the files take on the disk. */
   readonly bytes: number
-  /** What of these the library itself is: the rest is there in a project that uses its foundation. */
+  /** The part of the library itself: a project that uses its foundation has the rest already. */
   readonly own: { readonly packages: number; readonly bytes: number }
 }
 

@@ -1,6 +1,6 @@
 /** The features of the compared libraries. Each cell has a source: a test or a page of this project, or theirs. */
 
-/** What a library has, and where that can be seen: a file of this repository, or a page of the library. */
+/** A statement on a library, and its source: a file of this repository, or a page of the library. */
 export interface Cell {
   readonly text: string
   readonly source: string

@@ -42,7 +42,8 @@ export const navigation: ReadonlyArray<Group> = [
       { file: "docs/start/hosts.md", kind: "how-to" },
       { file: "docs/start/first-client.md", kind: "tutorial" },
       { file: "docs/start/which-package.md", kind: "reference" },
-      { file: "docs/start/examples.md", kind: "reference" }
+      { file: "docs/start/examples.md", kind: "reference" },
+      { file: "docs/start/compared.md", kind: "reference", title: "Compared" }
     ]
   },
   {
@@ -66,7 +67,8 @@ export const navigation: ReadonlyArray<Group> = [
       { file: "docs/servers/bridges.md", kind: "how-to", title: "Toolkits and procedures" },
       { file: "docs/servers/files.md", kind: "how-to", title: "Serve files" },
       { file: "docs/servers/methods.md", kind: "how-to", title: "A server by its methods" },
-      { file: "docs/servers/uri-templates.md", kind: "reference" }
+      { file: "docs/servers/uri-templates.md", kind: "reference" },
+      { file: "docs/servers/publish-a-server.md", kind: "how-to" }
     ]
   },
   {
