@@ -249,10 +249,12 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
 
   const hosts = Command.make("hosts", hostFlags, (chosen) =>
     Effect.gen(function*() {
-      const { config, header, json } = yield* shared
-      if (header.length > 0 || Option.isSome(config)) {
+      const { answer, config, header, json, revision, root, server, signIn, tokens } = yield* shared
+      const given = [config, server, revision, signIn, tokens].some(Option.isSome)
+      if (given || [answer, header, root].some((values) => values.length > 0)) {
         return yield* new Failures.InvalidCommand({
-          problem: "hosts takes no --header and no --config; name the variable of a token with --bearer-env"
+          problem: "hosts starts no server, and takes no options for one, such as --header and --config; " +
+            "name the variable of a token with --bearer-env"
         })
       }
       yield* Addition.add({

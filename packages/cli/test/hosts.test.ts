@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Child from "../../examples/test/fixtures/child.ts"
 import * as File from "../src/hosts/file.ts"
 import * as Place from "../src/hosts/place.ts"
 import * as Console from "./fixtures/console.ts"
@@ -233,6 +234,20 @@ describe.concurrent("the command hosts", () => {
       assert.include(yield* problemOf("--for", "windsurf"), "it is not a file")
     }), timeout)
 
+  it.live("writes the file of Codex in the folder that CODEX_HOME names", () =>
+    Effect.gen(function*() {
+      const home = yield* Homes.make
+      const program = yield* Child.program(
+        process.execPath,
+        [Console.program, "hosts", "--for", "codex", "--name", "one", "--yes", "--", "npx", "one"],
+        { ...Child.environment, HOME: home.folder, CODEX_HOME: path.join(home.folder, "codex") }
+      )
+      const { exitCode, stderr } = yield* program.exited
+      assert.strictEqual(exitCode, 0, stderr)
+      assert.strictEqual(home.read("codex", "config.toml"), "[mcp_servers.one]\ncommand = \"npx\"\nargs = [\"one\"]\n")
+      assert.deepStrictEqual(home.list(), ["codex", "project"])
+    }).pipe(Effect.scoped), timeout)
+
   it("finds the host of a file by its path", () => {
     for (const host of McpServersConfig.hosts) assert.strictEqual(Place.hostOf(`/home/ada/${files[host]}`), host)
     assert.deepStrictEqual(
@@ -276,7 +291,10 @@ describe.concurrent("the command hosts", () => {
           "take the name of a variable of the environment"
         ],
         [["--for", "cursor", "--bearer-env", "s3cr3t.value", "--url", "https://a.example/mcp"], "and never its value"],
-        [["--for", "cursor", "--header", "a: s3cr3t", "--url", "https://a.example/mcp"], "hosts takes no --header"],
+        [
+          ["--for", "cursor", "--header", "a: s3cr3t", "--url", "https://a.example/mcp"],
+          "takes no options for one, such as --header"
+        ],
         [["--for", "cursor", "--url", "https://ada:s3cr3t@a.example/mcp"], "the URL contains a user or a password"],
         [["--for", "cursor", "--url", "https://a.example", "--", "npx"], "with --url or after --, but not both"],
         [["--for", "cursor", "--url", "ws://a.example"], "begins with http: or https:"],

@@ -32,6 +32,8 @@ export type Base = "project" | "home" | "settings" | "configuration"
 export interface Place {
   readonly base: Base
   readonly path: ReadonlyArray<string>
+  /** The variable of the environment with another folder, if it is set. */
+  readonly variable?: string
 }
 
 /** A server, as a person names it. */
@@ -115,7 +117,10 @@ export const descriptions: Readonly<Record<Host, Description>> = {
     title: "Codex",
     field: "mcp_servers",
     format: "toml",
-    files: { project: project(".codex", "config.toml"), user: home(".codex", "config.toml") },
+    files: {
+      project: project(".codex", "config.toml"),
+      user: () => ({ base: "home", path: [".codex", "config.toml"], variable: "CODEX_HOME" })
+    },
     urlField: "url",
     // Fields of its own have the names of variables.
     reference: (variable) => variable

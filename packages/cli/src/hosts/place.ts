@@ -33,10 +33,12 @@ const folderOf = (base: Host.Base): string => {
 }
 
 /** Returns the file of a host on this machine. */
-export const local = ({ base, path: names }: Host.Place): LocalFile => ({
-  file: path.join(folderOf(base), ...names),
-  base: folderOf(base)
-})
+export const local = ({ base, path: names, variable }: Host.Place): LocalFile => {
+  const other = variable === undefined ? undefined : process.env[variable]
+  return other === undefined || other === ""
+    ? { file: path.join(folderOf(base), ...names), base: folderOf(base) }
+    : { file: path.join(path.resolve(other), names.at(-1) ?? ""), base: path.resolve(other) }
+}
 
 /** The folders as people write them. */
 const shownFolders: Readonly<Record<Host.System, Readonly<Record<Host.Base, ReadonlyArray<string>>>>> = {
