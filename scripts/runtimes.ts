@@ -17,6 +17,7 @@ import { build } from "rolldown"
 import { orExit } from "./commandLine.ts"
 import { run } from "./packages/command.ts"
 import * as Tools from "./packages/tools.ts"
+import * as Workers from "./packages/workers.ts"
 import { everywhere, withTokens } from "./runtimes/calls.ts"
 import * as Issuer from "./runtimes/issuer.ts"
 import { read, root } from "./workspace.ts"
@@ -155,19 +156,7 @@ const bundle = async (name: string): Promise<string> => {
 /** Tries the parts of every platform in a worker, without compatibility with Node. */
 const inWorker = async (): Promise<Column> => {
   const dir = await bundle("worker")
-  const { Miniflare } = await import(path.join(await Tools.install(Tools.miniflare), "dist", "src", "index.js"))
-  const worker = new Miniflare({
-    modules: true,
-    modulesRoot: dir,
-    scriptPath: path.join(dir, "worker.js"),
-    modulesRules: [{ type: "ESModule", include: ["**/*.js"] }],
-    compatibilityDate: "2026-07-01",
-    bindings: { ISSUER: issuer },
-    host: "127.0.0.1",
-    port: 0
-  })
-  try {
-    const url: URL = await worker.ready
+  return Workers.serving(path.join(dir, "worker.js"), { ISSUER: issuer }, async (url) => {
     const column: Record<string, string> = {}
     column["`toWebHandler`"] = await call(node, "HTTP client `layerNode`", new URL("/mcp", url).href)
     column[guardedServer] = await callGuarded(new URL("/protected", url).href)
@@ -177,9 +166,7 @@ const inWorker = async (): Promise<Column> => {
       column[client] = await response.text()
     }
     return column
-  } finally {
-    await worker.dispose()
-  }
+  })
 }
 
 const types: Readonly<Record<string, string>> = { ".js": "text/javascript", ".html": "text/html" }

@@ -16,6 +16,7 @@ import * as path from "node:path"
 import { run } from "./command.ts"
 import * as PackageManagers from "./packageManagers.ts"
 import * as Tools from "./tools.ts"
+import * as Workers from "./workers.ts"
 
 /** Calls a tool over a transport, and compares the text of its result. */
 const call = (
@@ -62,24 +63,6 @@ const listening = async (
   }
 }
 
-/** Serves a bundle in a worker, without compatibility with Node. */
-const inWorker = async (scriptPath: string, use: (url: string) => Promise<void>): Promise<void> => {
-  const { Miniflare } = await import(path.join(await Tools.install(Tools.miniflare), "dist", "src", "index.js"))
-  const worker = new Miniflare({
-    modules: true,
-    scriptPath,
-    compatibilityDate: "2026-07-01",
-    host: "127.0.0.1",
-    port: 0
-  })
-  try {
-    const url: URL = await worker.ready
-    await use(new URL("/mcp", url).href)
-  } finally {
-    await worker.dispose()
-  }
-}
-
 /** Starts the project of each template, in its folder, and returns a line for the table. */
 const starts: { readonly [template: string]: (cwd: string) => Promise<string> } = {
   stdio: async (cwd) => {
@@ -110,7 +93,7 @@ const starts: { readonly [template: string]: (cwd: string) => Promise<string> } 
       call(StreamableHttpClient.layerNode({ url }), "to_fahrenheit", { celsius: 100 }, "{\"fahrenheit\":212}")
     await listening(cwd, {}, use)
     const worker = path.join(cwd, "dist", "worker.js")
-    await inWorker(worker, use)
+    await Workers.serving(worker, {}, (url) => use(new URL("/mcp", url).href))
     return `a server, and a worker of ${fs.statSync(worker).size} bytes`
   },
   agent: async (cwd) => {
