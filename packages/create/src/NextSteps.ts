@@ -6,20 +6,41 @@ import type * as Template from "./Template.ts"
 import type { Wishes } from "./Wishes.ts"
 
 /** Returns a word as a shell reads it. */
-const quoted = (word: string): string => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+const quoted = (word: string): string => {
+  if (process.platform === "win32") return /[\s&^%]/.test(word) ? `"${word}"` : word
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
 
-/** Returns the entry of the server in a file with `mcpServers`. */
-const entryOf = (entry: Template.HostEntry, folder: string) =>
-  entry.kind === "command"
-    ? { command: "node", args: [path.join(folder, entry.file)] }
-    : { type: "http", url: entry.url, ...entry.hasToken ? { headers: { Authorization: "Bearer TOKEN" } } : {} }
+/** Returns the lines with the entry of a server, in the form of a file with `mcpServers`. */
+const linesOf = (
+  entry: Template.HostEntry,
+  { name, packageManager }: Wishes,
+  folder: string
+): ReadonlyArray<string> => {
+  const lines = (hosts: string, server: unknown) => [
+    `The entry of a host, such as ${hosts}:`,
+    "",
+    `  ${JSON.stringify({ mcpServers: { [name.replace(/^@[^/]*\//, "")]: server } })}`
+  ]
+  if (entry.kind === "command") {
+    return lines("Claude Desktop", { command: "node", args: [path.join(folder, entry.file)] })
+  }
+  const server = { type: "http", url: entry.url }
+  const { tokenScript } = entry
+  return tokenScript === undefined ? lines("Claude Code", server) : [
+    ...lines("Claude Code", { ...server, headers: { Authorization: "Bearer TOKEN" } }),
+    "",
+    `"${PackageManager.commandOf(packageManager, tokenScript)}" prints the TOKEN.`
+  ]
+}
 
 /** Returns the text that the program prints at its end. */
 export const of = (
   { folder }: Project.Project,
-  { isInstalled, name, packageManager, template }: Wishes,
+  wishes: Wishes,
   from: string
 ): string => {
+  const { isInstalled, name, packageManager, template } = wishes
   const place = path.relative(from, folder)
   const commands = [
     ...place === "" ? [] : [`cd ${quoted(place)}`],
@@ -31,12 +52,7 @@ export const of = (
     `Created ${name} from the template ${template.name}. Next:`,
     "",
     ...commands.map((command) => `  ${command}`),
-    ...entry === undefined ? [] : [
-      "",
-      "The entry of a host, such as Claude Desktop:",
-      "",
-      `  ${JSON.stringify({ mcpServers: { [name.replace(/^@[^/]*\//, "")]: entryOf(entry, folder) } })}`
-    ],
+    ...entry === undefined ? [] : ["", ...linesOf(entry, wishes, folder)],
     "",
     "README.md has the rest."
   ].join("\n")

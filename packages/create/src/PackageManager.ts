@@ -22,18 +22,22 @@ export class InstallationError extends Data.TaggedError("InstallationError")<{
 export const running = (userAgent: string | undefined): Name | undefined =>
   names.find((name) => userAgent?.startsWith(`${name}/`))
 
+/** The file with the settings that a project needs, of those package managers that need one. */
+export const settings: { readonly [Key in Name]?: { readonly path: string; readonly text: string } } = {
+  yarn: {
+    path: ".yarnrc.yml",
+    text: "# The compiler of TypeScript 7 finds no types in the archives of Plug'n'Play.\nnodeLinker: node-modules\n"
+  }
+}
+
+/** Scripts that npm, pnpm and Yarn run without the word `run`. Others may be commands of their own. */
+const short: ReadonlySet<string> = new Set(["start", "test"])
+
 /** Returns the command that runs a script of `package.json`, with its arguments. */
 export const commandOf = (manager: Name, script: string): string => {
-  const [name = "", ...rest] = script.split(" ")
-  const { command, separator } = {
-    npm: { command: ["test", "start"].includes(name) ? "npm" : "npm run", separator: ["--"] },
-    pnpm: { command: "pnpm", separator: [] },
-    yarn: { command: "yarn", separator: [] },
-    // `bun test` is a command of Bun itself.
-    bun: { command: "bun run", separator: [] },
-    deno: { command: "deno task", separator: [] }
-  }[manager]
-  return [command, name, ...rest.length === 0 ? [] : [...separator, ...rest]].join(" ")
+  const [name = "", ...words] = script.split(" ")
+  const run = manager === "deno" ? ["task"] : manager !== "bun" && short.has(name) ? [] : ["run"]
+  return [manager, ...run, name, ...manager === "npm" && words.length > 0 ? ["--"] : [], ...words].join(" ")
 }
 
 /** Installs the dependencies of a project. What the package manager prints is shown. */

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as PackageManager from "./PackageManager.ts"
 import type * as Template from "./Template.ts"
 
 /** The error of a place where no project can be created. Nothing in it was changed. */
@@ -33,6 +34,7 @@ export interface Options {
   /** The name in `package.json`. */
   readonly name: string
   readonly template: Template.Template
+  readonly packageManager: PackageManager.Name
   /** The folder of all templates. */
   readonly templates: string
 }
@@ -55,13 +57,23 @@ const inProject = ({ path: file, text }: File, name: string): File => ({
   text: file === "package.json" ? `${JSON.stringify({ ...JSON.parse(text), name }, null, 2)}\n` : text
 })
 
-/** Reads the files of a template. */
-const read = ({ name, template, templates }: Options): ReadonlyArray<File> => {
+/** Returns the files below a folder. Yarn runs this program inside of its archive, where `recursive` is ignored. */
+const filesIn = (folder: string): ReadonlyArray<string> =>
+  fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const place = path.join(folder, entry.name)
+    return entry.isDirectory() ? filesIn(place) : entry.isFile() ? [place] : []
+  })
+
+/** Returns the files of a project: those of its template, and the settings of its package manager. */
+const filesOf = ({ name, packageManager, template, templates }: Options): ReadonlyArray<File> => {
   const folder = path.join(templates, template.name)
-  return fs.readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .map((file) => inProject({ path: path.relative(folder, file), text: fs.readFileSync(file, "utf8") }, name))
+  const settings = PackageManager.settings[packageManager]
+  return [
+    ...filesIn(folder).map((file) =>
+      inProject({ path: path.relative(folder, file), text: fs.readFileSync(file, "utf8") }, name)
+    ),
+    ...settings === undefined ? [] : [settings]
+  ]
 }
 
 /** Returns whether a folder is there, which is empty. Fails if something else is there. */
@@ -130,7 +142,7 @@ export const create = Effect.fnUntraced(function*(
   const attempt = <A>(run: () => A) =>
     Effect.try({ try: run, catch: (cause) => new NotWrittenError({ folder, cause }) })
   const isEmpty = yield* isThere(folder)
-  const files = yield* attempt(() => read(options))
+  const files = yield* attempt(() => filesOf(options))
   yield* attempt(() => void (isEmpty ? write(folder, files) : appear(folder, files)))
   return { folder }
 })

@@ -6,7 +6,7 @@ export type Name = "stdio" | "http" | "stateless" | "agent" | "tools"
 /** The entry by which a host starts or reaches the server of a project. */
 export type HostEntry =
   | { readonly kind: "command"; readonly file: string }
-  | { readonly kind: "url"; readonly url: string; readonly hasToken: boolean }
+  | { readonly kind: "url"; readonly url: string; readonly tokenScript?: string }
 
 export interface Template {
   readonly name: Name
@@ -28,12 +28,12 @@ const templates: { readonly [Key in Name]: Omit<Template, "name"> } = {
   http: {
     description: "a server for many users, with bearer tokens and sessions",
     scripts: ["check", "test", "token ada", "start"],
-    entry: { kind: "url", url, hasToken: true }
+    entry: { kind: "url", url, tokenScript: "token ada" }
   },
   stateless: {
     description: "a server without sessions, for any number of processes and for workers",
     scripts: ["check", "test", "start"],
-    entry: { kind: "url", url, hasToken: false }
+    entry: { kind: "url", url }
   },
   agent: {
     description: "a model that uses servers, and asks before a tool changes anything",

@@ -44,13 +44,35 @@ describe.concurrent("npm create @effect-mcp", () => {
     assert.include(stdout, "  cd 'my server'\n")
   })
 
+  it("prints an entry with a URL, and the command that prints its token", async () => {
+    const cwd = Program.folder()
+    const { stdout } = await create(cwd, "notes", "--template", "http")
+    const [line = ""] = /^ {2}\{.*\}$/m.exec(stdout) ?? []
+    const headers = { Authorization: "Bearer TOKEN" }
+    assert.deepStrictEqual(JSON.parse(line), {
+      mcpServers: { notes: { type: "http", url: "http://127.0.0.1:3000/mcp", headers } }
+    })
+    assert.include(stdout, "\"npm run token -- ada\" prints the TOKEN.")
+  })
+
   it("prints the commands of the package manager that runs it, or of the one that is named", async () => {
     const cwd = Program.folder()
     const agents = { npm_config_user_agent: "pnpm/12.21.0 npm/? node/v24.21.0 linux x64" }
     const pnpm = await Program.run(main, ["one", "--template", "agent"], cwd, agents)
-    assert.include(pnpm.stdout, "  pnpm install\n  pnpm check\n  pnpm test\n  pnpm start \"Remember to buy milk\"\n")
+    assert.include(
+      pnpm.stdout,
+      "  pnpm install\n  pnpm run check\n  pnpm test\n  pnpm start \"Remember to buy milk\"\n"
+    )
     const bun = await Program.run(main, ["two", "--template", "tools", "--package-manager", "bun"], cwd, agents)
     assert.include(bun.stdout, "  bun install\n  bun run check\n  bun run test\n  bun run build\n")
+  })
+
+  it("writes the settings that Yarn needs, and those of no other package manager", async () => {
+    const cwd = Program.folder()
+    await create(cwd, "one", "--template", "stdio", "--package-manager", "yarn")
+    assert.include(fs.readFileSync(path.join(cwd, "one/.yarnrc.yml"), "utf8"), "\nnodeLinker: node-modules\n")
+    await create(cwd, "two", "--template", "stdio", "--package-manager", "deno")
+    assert.isFalse(fs.existsSync(path.join(cwd, "two/.yarnrc.yml")))
   })
 
   it("fills an empty folder, also the current one", async () => {

@@ -92,7 +92,7 @@ describe("a template", () => {
       )
     ).filter((specifier) => !specifier.startsWith("node:"))
     // The packages that only commands use, and the peers of others.
-    const silent = ["@types/node", "typescript", "vitest", "rolldown", "@effect/platform-node"]
+    const silent = ["@types/node", "typescript", "vite", "vitest", "rolldown", "@effect/platform-node"]
     assert.deepStrictEqual(
       Array.from(new Set([...imported, ...silent.filter((one) => one in installed)])).toSorted(),
       Object.keys(installed).toSorted()
