@@ -1,9 +1,9 @@
 /**
- * Writes the tables of `docs/start/compared.md`.
+ * Writes the tables of `docs/start/compared.md`, and that of the README.
  *
  * - `node scripts/compared.ts` writes them from the stored measurements (`packages/comparisons/samples.json`), the
  *   programs of `packages/comparisons` and the features of `compared/features.ts`.
- * - `node scripts/compared.ts --check` fails if the page differs.
+ * - `node scripts/compared.ts --check` fails if one differs.
  * - `pnpm compared` builds the packages, measures again, and writes both. It needs a network. `--rounds 60` sets the
  *   number of starts of each program.
  */
@@ -24,13 +24,16 @@ const { check, measures, rounds } = orExit(() => {
 })
 
 if (measures === true) Samples.store(await measure(rounds))
-const before = read(Page.file)
-const after = Page.written(before, Samples.read())
-if (check === true) {
-  if (before !== after) {
-    console.log(`${Page.file} differs from its measurements and programs: node scripts/compared.ts`)
+const samples = Samples.read()
+for (const file of Page.files) {
+  const before = read(file)
+  const after = Page.written(file, before, samples)
+  if (check !== true) {
+    fs.writeFileSync(path.join(root, file), after)
+  } else if (before === after) {
+    console.log(`${file} is that of its measurements and programs`)
+  } else {
+    console.log(`${file} differs from its measurements and programs: node scripts/compared.ts`)
     process.exitCode = 1
-  } else console.log(`${Page.file} is that of its measurements and programs`)
-} else {
-  fs.writeFileSync(path.join(root, Page.file), after)
+  }
 }

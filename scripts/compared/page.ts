@@ -17,7 +17,10 @@ import type { Installation, Samples } from "./Samples.ts"
 import { usedNames } from "./usedNames.ts"
 
 /** The page. */
-export const file = "docs/start/compared.md"
+const page = "docs/start/compared.md"
+
+/** The files with tables. */
+export const files = [page, "README.md"] as const
 
 const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
 
@@ -29,7 +32,7 @@ const names = implementations.map(({ name }) => name)
 const linked = ({ source, text }: Cell): string => {
   if (source.startsWith("https:")) return `[${text}](${source})`
   if (!fs.existsSync(path.join(root, source))) throw new Error(`a feature names ${source}, which does not exist`)
-  return `[${text}](${path.posix.relative(path.posix.dirname(file), source)})`
+  return `[${text}](${path.posix.relative(path.posix.dirname(page), source)})`
 }
 
 const features = (rows: ReadonlyArray<Feature>): string =>
@@ -78,12 +81,37 @@ const starts = ({ bundleBytes, bundled, installed }: Samples): string => {
 /** The programs that do less than those of the others (`packages/comparisons/README.md`). */
 const less: ReadonlySet<string> = new Set(["fastmcp/b", "effect-ai/b", "effect-ai/d", "fastmcp/g", "effect-ai/g"])
 
+/** Returns the source of a program, if the implementation has it. */
+const sourceOf = (implementation: Implementation, program: Program): string | undefined =>
+  implementation.programs.includes(program) ? fs.readFileSync(fileOf(implementation, program), "utf8") : undefined
+
+/** Returns the lines of a program, with a star if it does less than the others. */
+const linesOf = (program: Program) => (implementation: Implementation): string => {
+  const source = sourceOf(implementation, program)
+  if (source === undefined) return "–"
+  return `${countLines(source)}${less.has(`${implementation.folder}/${program}`) ? "\\*" : ""}`
+}
+
+/** The table of the README. */
+const summary = ({ bundled, installed: starts, server }: Samples): string => {
+  const size = ({ folder }: Implementation): string => {
+    const installation = server[folder]
+    return installation === undefined ? "–" : `${installation.packages} / ${megabytes(installation.bytes)}`
+  }
+  const base = fastest(starts["official"])
+  return table(["", ...names], [
+    ["an installed server: packages, size", ...implementations.map(size)],
+    ["start, installed (official SDK: 1)", ...implementations.map(ratioOf(starts, base))],
+    ["start, in one file", ...implementations.map(ratioOf(bundled, base))],
+    ["lines of a server with users", ...implementations.map(linesOf("b"))],
+    ["lines of a client of three servers", ...implementations.map(linesOf("d"))]
+  ])
+}
+
 const lines = (): string => {
   const cellOf = (program: Program) => (implementation: Implementation): string => {
-    if (!implementation.programs.includes(program)) return "–"
-    const source = fs.readFileSync(fileOf(implementation, program), "utf8")
-    const mark = less.has(`${implementation.folder}/${program}`) ? "\\*" : ""
-    return `${countLines(source)}${mark} / ${usedNames(source).size}`
+    const source = sourceOf(implementation, program)
+    return source === undefined ? "–" : `${linesOf(program)(implementation)} / ${usedNames(source).size}`
   }
   return table(
     ["lines / names", ...names],
@@ -112,7 +140,7 @@ const origin = (samples: Samples): string => {
 }
 
 /** Formats Markdown as `dprint check` demands it. */
-const formatted = (markdown: string): string => {
+const formatted = (file: string, markdown: string): string => {
   const dprint = path.join(root, "node_modules", "dprint", "bin.cjs")
   const options = { cwd: root, encoding: "utf8", input: markdown } as const
   const { error, status, stderr, stdout } = spawnSync(process.execPath, [dprint, "fmt", "--stdin", file], options)
@@ -120,15 +148,17 @@ const formatted = (markdown: string): string => {
   return stdout
 }
 
-/** Returns the page with its tables written from measurements, programs and features. */
-export const written = (page: string, samples: Samples): string => {
-  const blocks: ReadonlyArray<readonly [name: string, text: string]> = [
-    ["lacking", features(lacking)],
-    ["having", features(having)],
-    ["installs", installs(samples)],
-    ["starts", starts(samples)],
-    ["origin", origin(samples)],
-    ["lines", lines()]
-  ]
-  return formatted(blocks.reduce((text, [name, block]) => replaced(text, name, block), page))
+/** Returns a file with its tables written from measurements, programs and features. */
+export const written = (file: typeof files[number], text: string, samples: Samples): string => {
+  const blocks: ReadonlyArray<readonly [name: string, text: string]> = file === page
+    ? [
+      ["lacking", features(lacking)],
+      ["having", features(having)],
+      ["installs", installs(samples)],
+      ["starts", starts(samples)],
+      ["origin", origin(samples)],
+      ["lines", lines()]
+    ]
+    : [["compared", summary(samples)]]
+  return formatted(file, blocks.reduce((text, [name, block]) => replaced(text, name, block), text))
 }
