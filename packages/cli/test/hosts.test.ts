@@ -1,6 +1,6 @@
 /** The command `hosts`: what it prints, which files it writes, and which it leaves as they are. */
 import { McpServersConfig } from "@effect-mcp/client/node"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -28,8 +28,8 @@ const files: Readonly<Record<McpServersConfig.Host, string>> = {
   "windsurf": ".codeium/windsurf/mcp_config.json"
 }
 
-describe.concurrent("the command hosts", () => {
-  it.live("without a terminal prints the entry, and writes nothing", () =>
+layer(Console.runs, { excludeTestServices: true })("the command hosts", (it) => {
+  it.effect("without a terminal prints the entry, and writes nothing", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       home.write("", "project", "server.ts")
@@ -63,7 +63,7 @@ describe.concurrent("the command hosts", () => {
       })
     }), timeout)
 
-  it.live("with --yes writes the file of each host, which only the person can read", () =>
+  it.effect("with --yes writes the file of each host, which only the person can read", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       for (const host of McpServersConfig.hosts) {
@@ -84,7 +84,7 @@ describe.concurrent("the command hosts", () => {
       }
     }), timeout)
 
-  it.live(
+  it.effect(
     "writes beside a copy, and keeps everything else of the file, its mode included",
     () =>
       Effect.gen(function*() {
@@ -126,7 +126,7 @@ describe.concurrent("the command hosts", () => {
     timeout
   )
 
-  it.live("in a terminal asks before it writes", () =>
+  it.effect("in a terminal asks before it writes", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const words = ["hosts", "--for", "codex", "--name", "one", "--", "node", "/srv/one.js"]
@@ -147,7 +147,7 @@ describe.concurrent("the command hosts", () => {
       )
     }), timeout)
 
-  it.live(
+  it.effect(
     "with --scope project writes the file of the project, with paths for every clone",
     () =>
       Effect.gen(function*() {
@@ -179,7 +179,7 @@ describe.concurrent("the command hosts", () => {
     timeout
   )
 
-  it.live("follows no symbolic link, and changes no file that it cannot read", () =>
+  it.effect("follows no symbolic link, and changes no file that it cannot read", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const words = ["--name", "one", "--yes", "--", "node", "/srv/one.js"]
@@ -234,7 +234,7 @@ describe.concurrent("the command hosts", () => {
       assert.include(yield* problemOf("--for", "windsurf"), "it is not a file")
     }), timeout)
 
-  it.live("writes the file of Codex in the folder that CODEX_HOME names", () =>
+  it.effect("writes the file of Codex in the folder that CODEX_HOME names", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const program = yield* Child.program(
@@ -256,7 +256,7 @@ describe.concurrent("the command hosts", () => {
     )
   })
 
-  it.live("the servers of the file of a host are tried by the rules of this host", () =>
+  it.effect("the servers of the file of a host are tried by the rules of this host", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const [command = "", calculator = ""] = Console.calculator
@@ -267,7 +267,7 @@ describe.concurrent("the command hosts", () => {
       assert.deepStrictEqual([exitCode, stdout], [0, "3\n"], stderr)
     }), timeout)
 
-  it.live("writes no file that another program has changed meanwhile", () =>
+  it.effect("writes no file that another program has changed meanwhile", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const file = home.write("{}", "mcp.json")
@@ -282,7 +282,7 @@ describe.concurrent("the command hosts", () => {
       assert.deepStrictEqual(home.list(), ["project"])
     }))
 
-  it.live("has secrets of variables only, and says what a host cannot have", () =>
+  it.effect("has secrets of variables only, and says what a host cannot have", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const problems: ReadonlyArray<readonly [words: ReadonlyArray<string>, problem: string]> = [
@@ -314,7 +314,7 @@ describe.concurrent("the command hosts", () => {
       assert.deepStrictEqual(home.list(), ["project"])
     }), timeout)
 
-  it.live("for Windows starts scripts by cmd, and names its folders", () =>
+  it.effect("for Windows starts scripts by cmd, and names its folders", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const run = (...words: ReadonlyArray<string>) => home.run("hosts", "--system", "windows", "--name", "x", ...words)

@@ -1,7 +1,7 @@
 /** The page Hosts: its blocks are what the program writes, and their servers are started and called. */
 import { McpClient, McpServersConfig, type McpTarget } from "@effect-mcp/client/node"
 import { StreamableHttpServer } from "@effect-mcp/transport/node"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -9,6 +9,7 @@ import { portOf } from "../../client/test/support/headerServer.ts"
 import * as Child from "../../examples/test/fixtures/child.ts"
 import * as Host from "../src/hosts/host.ts"
 import * as Place from "../src/hosts/place.ts"
+import * as Console from "./fixtures/console.ts"
 import * as Homes from "./fixtures/homes.ts"
 
 const page = fs.readFileSync(path.join(Child.root, "docs/start/hosts.md"), "utf8")
@@ -78,10 +79,9 @@ const cellOf = (paths: ReadonlyArray<string>): string => {
   return `\`${path.posix.basename(first)}\` in ${macos}, ${windows} or ${linux}`
 }
 
-describe.concurrent("the page Hosts", () => {
-  it("has all hosts", () => {
-    assert.deepStrictEqual(rows.map(({ name }) => name), [...McpServersConfig.hosts])
-  })
+layer(Console.runs, { excludeTestServices: true })("the page Hosts", (it) => {
+  it.effect("has all hosts", () =>
+    Effect.sync(() => assert.deepStrictEqual(rows.map(({ name }) => name), [...McpServersConfig.hosts])))
 
   for (const { heading, name, person, project } of rows) {
     const host = McpServersConfig.hosts.find((one) => one === name) ?? assert.fail(name)
@@ -89,7 +89,7 @@ describe.concurrent("the page Hosts", () => {
     const hasVariables = block.includes("NOTES_KEY")
     const hasUrl = host !== "claude-desktop"
 
-    it.live(
+    it.effect(
       `${heading}: the commands write the block, and its servers are started and called`,
       () =>
         Effect.gen(function*() {
@@ -131,7 +131,7 @@ describe.concurrent("the page Hosts", () => {
     })
   }
 
-  it.live("the blocks that people write by hand are read, and their servers started", () =>
+  it.effect("the blocks that people write by hand are read, and their servers started", () =>
     Effect.gen(function*() {
       const [, inputs = ""] = blocksOf("VS Code", "json")
       const asked = yield* McpServersConfig.parse(inputs.replace("${workspaceFolder}/server.ts", server), {
@@ -155,7 +155,7 @@ describe.concurrent("the page Hosts", () => {
       assert.strictEqual(yield* keyOf(targets["notes"]), "the key")
     }).pipe(Effect.scoped), timeout)
 
-  it.live("the entry for Windows is what the program prints", () =>
+  it.effect("the entry for Windows is what the program prints", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
       const [words = []] = commandsOf(blocksOf("Windows", "sh")[0] ?? "")
