@@ -1,9 +1,9 @@
 /**
  * Bundles for web pages and workers, made of the installed packages.
  *
- * A bundle contains no module of Node and none of a platform, whatever conditions the bundler sets, and imports
- * nothing. Then its program runs: pages call a tool of the worker, and of a server over a WebSocket. Those with tokens
- * need an issuer, so `pnpm runtimes` runs them.
+ * A bundle contains no module of Node and none of a platform, whatever conditions the bundler sets, and no import.
+ * Pages have a largest size. Then the programs run: pages call a tool of the worker, and of a server over a WebSocket.
+ * Those with tokens need an issuer, so `pnpm runtimes` runs them.
  */
 import { WebSocketServer } from "@effect-mcp/transport/node"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -29,6 +29,14 @@ export const programs = path.join(import.meta.dirname, "programs")
 
 /** The programs for pages, and the protocols of the URLs that they call. */
 const pages = { page: "http", pageOverWebSocket: "ws", pageWithServers: "http" }
+
+/** The most kilobytes of a page, compressed by gzip: what it has, and a little more, so that growth is noticed. */
+const largest: Readonly<Record<string, number>> = {
+  page: 130,
+  pageOverWebSocket: 107,
+  pageWithServers: 173,
+  pageWithTokens: 173
+}
 
 /** Returns whether a module needs Node or another platform. */
 const isForeign = (id: string): boolean => id.startsWith("node:") || id.includes("/@effect/platform-")
@@ -116,6 +124,10 @@ export const check = async (project: string): Promise<ReadonlyArray<string>> => 
       const { imported, modules } = await bundle(path.join(project, `${name}.ts`), fileOf(name))
       deepStrictEqual([...imported, ...modules.filter(isForeign)], [], `${bundler}: ${name}`)
       lines.push(`${bundler}: ${name} ${sizeOf(fileOf(name))}`)
+      // Other bundlers leave more in a bundle.
+      const limit = bundler === "esbuild" ? Number.POSITIVE_INFINITY : largest[name] ?? Number.POSITIVE_INFINITY
+      const bytes = gzipSync(fs.readFileSync(fileOf(name))).length
+      if (bytes > limit * 1000) throw new Error(`${name} has ${bytes} bytes by gzip, more than ${limit} kB`)
     }
     // The compiler does not see bundles. These have the types of their programs.
     const worker: typeof Worker = await import(pathToFileURL(fileOf("worker")).href)
