@@ -50,10 +50,17 @@ const headersOf = ({ headers }: Http.IncomingMessage): Incoming["headers"] =>
     )
   )
 
+/**
+ * The time for which a connection is kept without a request. A sign-in sends several requests in a row. The next ones
+ * come minutes later, when a proxy or a firewall may have forgotten the connection without closing it.
+ */
+const idleMillis = 4_000
+
 /** Creates the requests by one way of resolving names. Their connections are shared, and close with the scope. */
 const exchangeBy = ({ http, https }: Modules, lookup: LookupFunction): Effect.Effect<Exchange, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
+    const kept = { keepAlive: true, timeout: idleMillis }
+    const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         agents.http.destroy()
