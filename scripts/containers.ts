@@ -13,6 +13,7 @@
  */
 import { ClientSession, type Transport } from "@effect-mcp/session"
 import { StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -135,8 +136,10 @@ const checkServer = async (): Promise<string> => {
     const { content } = await withClient(
       StreamableHttpClient.layerNode({ url: `${url}/mcp`, headers }),
       Effect.fnUntraced(function*({ callTool }) {
-        const call = yield* Effect.forkChild(callTool("report", { pages: 30 }), { startImmediately: true })
-        yield* Effect.sleep("500 millis")
+        const inFlight = yield* Deferred.make<void>()
+        const onProgress = () => Effect.asVoid(Deferred.succeed(inFlight, undefined))
+        const call = yield* Effect.forkChild(callTool("report", { pages: 30 }, { onProgress }))
+        yield* Deferred.await(inFlight)
         const stopped = yield* Effect.forkChild(Effect.promise(() => engineRuns("stop", "--time", "30", name)))
         const result = yield* Fiber.join(call)
         yield* Fiber.join(stopped)

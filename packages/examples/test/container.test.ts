@@ -3,11 +3,15 @@ import { ClientSession } from "@effect-mcp/session"
 import { StreamableHttpClient } from "@effect-mcp/transport/node"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { once } from "node:events"
 import * as fs from "node:fs"
+import * as http from "node:http"
+import * as net from "node:net"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { build } from "rolldown"
@@ -39,8 +43,17 @@ await build({
   output: { ...bundling.output, file: path.join(image, "server.mjs") }
 })
 
+/**
+ * Returns the status of a request over a connection of its own, as probes have it: the server may close one that was
+ * idle at the moment when the next request uses it.
+ */
 const statusOf = (url: string) =>
-  Effect.promise(() => fetch(url).then(({ status }) => status, (error: unknown) => String(error)))
+  Effect.callback<number | string>((resume) => {
+    http.get(url, { agent: false }, (response) => {
+      response.resume()
+      resume(Effect.succeed(response.statusCode ?? 0))
+    }).on("error", ({ message }) => resume(Effect.succeed(message)))
+  })
 
 const token = "token-of-ada"
 
@@ -93,8 +106,10 @@ describe.concurrent("the container", () => {
       Effect.gen(function*() {
         const { server, url } = yield* start
         const { callTool } = yield* connect(url, [revision])
-        const call = yield* Effect.forkScoped(callTool("report", { pages: 20 }))
-        yield* Effect.sleep("300 millis")
+        const inFlight = yield* Deferred.make<void>()
+        const onProgress = () => Effect.asVoid(Deferred.succeed(inFlight, undefined))
+        const call = yield* Effect.forkScoped(callTool("report", { pages: 40 }, { onProgress }))
+        yield* Deferred.await(inFlight)
         server.kill("SIGTERM")
         while ((yield* statusOf(`${url}/readyz`)) === 200) yield* Effect.sleep("10 millis")
         // A second signal changes nothing.
@@ -105,16 +120,25 @@ describe.concurrent("the container", () => {
         )
         const rejected = yield* Effect.flip(connect(url, ["2025-11-25"]))
         assert.include(rejected.message, "the host is shutting down")
-        assert.deepStrictEqual(textsIn((yield* Fiber.join(call)).content), ["20 pages"])
+        assert.deepStrictEqual(textsIn((yield* Fiber.join(call)).content), ["40 pages"])
         const { exitCode, signal } = yield* server.exited
         assert.deepStrictEqual({ exitCode, signal }, { exitCode: 0, signal: null })
       }).pipe(Effect.scoped))
   }
 
-  it.live("a server without calls ends at once", () =>
+  it.live("a server without calls ends, with a session and a connection that sends half a request", () =>
     Effect.gen(function*() {
       const { server, url } = yield* start
       yield* connect(url, ["2025-11-25"])
+      yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const socket = net.connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {})
+          await once(socket, "connect")
+          socket.write("GET /livez HTTP/1.1\r\n")
+          return socket
+        }),
+        (socket) => Effect.sync(() => socket.destroy())
+      )
       server.kill("SIGTERM")
       assert.strictEqual((yield* server.exited).exitCode, 0)
     }).pipe(Effect.scoped))

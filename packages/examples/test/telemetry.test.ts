@@ -24,11 +24,17 @@ const runClient = Effect.fnUntraced(function*(variables: Variables, ...args: Rea
   assert.include(run.stdout, "{\"rain\":0.6}\n")
 })
 
-/** Runs the client with a server over HTTP, which is stopped afterwards. */
-const overHttp = Effect.fnUntraced(function*(variables: Variables, ...options: ReadonlyArray<string>) {
+/** Starts the server over HTTP. Returns its process and its URL. */
+const startServer = Effect.fnUntraced(function*(variables: Variables) {
   const program = yield* Child.program(process.execPath, [httpServer, "0"], { ...variables, TOKEN: secret })
   yield* Child.until(() => /serving \S+\n/.test(program.stdout()))
   const [, url = ""] = /serving (\S+)\n/.exec(program.stdout()) ?? []
+  return { program, url }
+})
+
+/** Runs the client with a server over HTTP, which is stopped afterwards. */
+const overHttp = Effect.fnUntraced(function*(variables: Variables, ...options: ReadonlyArray<string>) {
+  const { program, url } = yield* startServer(variables)
   yield* runClient(variables, url, ...options)
   program.kill("SIGTERM")
   yield* program.exited
@@ -82,6 +88,49 @@ describe.concurrent("telemetry", () => {
       assert.isTrue(
         received.metrics.filter(({ name }) => name.endsWith(".duration")).every(({ unit }) => unit === "s")
       )
+    }).pipe(Effect.scoped))
+
+  it.live("the id of a session is in no export, and its metrics are", () =>
+    Effect.gen(function*() {
+      const { received, variables } = yield* OtlpReceiver.make
+      const { program, url } = yield* startServer(variables)
+      const post = (body: unknown, more: Readonly<Record<string, string>> = {}) =>
+        Effect.promise(() =>
+          fetch(url, {
+            method: "POST",
+            headers: {
+              accept: "application/json, text/event-stream",
+              authorization: `Bearer ${secret}`,
+              "content-type": "application/json",
+              ...more
+            },
+            body: JSON.stringify(body)
+          })
+        )
+      const opened = yield* post({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "initialize",
+        params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "shell", version: "1.0.0" } }
+      })
+      const id = opened.headers.get("mcp-session-id") ?? ""
+      assert.isNotEmpty(id)
+      const inSession = { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" }
+      const called = yield* post({
+        jsonrpc: "2.0",
+        id: 2,
+        method: "tools/call",
+        params: { name: "forecast", arguments: { city: "Bergen" } }
+      }, inSession)
+      assert.strictEqual(called.status, 200)
+      program.kill("SIGTERM")
+      yield* program.exited
+      assert.includeMembers(names(received.spans), ["forecasts: tools/call", "forecasts: rainIn"])
+      assert.includeMembers(names(received.metrics), [
+        "forecasts: mcp.server.session.duration",
+        "forecasts: mcp.server.sessions"
+      ])
+      assert.notInclude(received.bodies.join("\n"), id)
     }).pipe(Effect.scoped))
 
   it.live("neither the token of the client nor the argument of a tool is in an export", () =>

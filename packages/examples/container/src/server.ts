@@ -1,5 +1,5 @@
 /** A server over HTTP for a container: probes beside the endpoint, and a shutdown that finishes calls. */
-import { McpGroup, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server"
 import { SessionHost } from "@effect-mcp/session"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -26,7 +26,16 @@ const Reports = McpGroup.make(
 )
 
 const ReportsLive = Reports.toLayer((handlers) =>
-  handlers.tool("report", ({ pages }) => Effect.as(Effect.sleep(`${pages * 100} millis`), `${pages} pages`))
+  handlers.tool(
+    "report",
+    Effect.fnUntraced(function*({ pages }) {
+      for (let page = 1; page <= pages; page++) {
+        yield* McpRequest.progress({ progress: page, total: pages })
+        yield* Effect.sleep("100 millis")
+      }
+      return `${pages} pages`
+    })
+  )
 )
 
 const host = McpServer.layerHost(ReportsLive, {
