@@ -3,10 +3,10 @@
  *
  * A template names its dependencies with the range `*`. Here they get those of this workspace: the packages of this
  * project the next patches of their version, Effect the range of their peers, and tools the version of the root.
- * Archives leave out files such as `.gitignore`, so their names begin with `_` instead of the dot.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as ArchivedName from "../packages/create/src/ArchivedName.ts"
 import { files, type Manifest, publicPackages, read, root } from "./workspace.ts"
 
 const templates = "packages/create/templates"
@@ -54,9 +54,7 @@ export const write = (folder: string): void => {
     const manifest = path.join(folder, name, "package.json")
     fs.writeFileSync(manifest, withRanges(fs.readFileSync(manifest, "utf8")))
   }
-  for (const entry of fs.readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile() && entry.name.startsWith(".")) {
-      fs.renameSync(path.join(entry.parentPath, entry.name), path.join(entry.parentPath, `_${entry.name.slice(1)}`))
-    }
+  for (const { name, parentPath } of fs.readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    fs.renameSync(path.join(parentPath, name), path.join(parentPath, ArchivedName.of(name)))
   }
 }

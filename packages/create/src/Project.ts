@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as ArchivedName from "./ArchivedName.ts"
 import * as PackageManager from "./PackageManager.ts"
 import type * as Template from "./Template.ts"
 
@@ -51,11 +52,14 @@ interface File {
   readonly text: string
 }
 
-/** Returns a file as a project has it: with the name of the project, and with the dot that archives do not keep. */
-const inProject = ({ path: file, text }: File, name: string): File => ({
-  path: path.join(path.dirname(file), path.basename(file).replace(/^_/, ".")),
-  text: file === "package.json" ? `${JSON.stringify({ ...JSON.parse(text), name }, null, 2)}\n` : text
-})
+/** Returns a file of a template as a project has it: with its own name, and with the name of the project. */
+const inProject = ({ path: archived, text }: File, name: string): File => {
+  const file = path.join(path.dirname(archived), ArchivedName.originalOf(path.basename(archived)))
+  return {
+    path: file,
+    text: file === "package.json" ? `${JSON.stringify({ ...JSON.parse(text), name }, null, 2)}\n` : text
+  }
+}
 
 /** Returns the files below a folder. Yarn runs this program inside of its archive, where `recursive` is ignored. */
 const filesIn = (folder: string): ReadonlyArray<string> =>
