@@ -143,6 +143,20 @@ describe.concurrent("the container", () => {
       assert.strictEqual((yield* server.exited).exitCode, 0)
     }).pipe(Effect.scoped))
 
+  it.live("a server whose port is in use exits with 1, and names the port", () =>
+    Effect.gen(function*() {
+      const { url } = yield* start
+      const second = yield* Child.program(process.execPath, [path.join(image, "server.mjs")], {
+        ...Child.environment,
+        PORT: new URL(url).port,
+        TOKEN: token
+      })
+      const { exitCode, stdout } = yield* second.exited
+      assert.strictEqual(exitCode, 1)
+      assert.include(stdout, "EADDRINUSE")
+      assert.include(stdout, new URL(url).port)
+    }).pipe(Effect.scoped))
+
   it("the image copies files that the context has, and the bundle to where its command looks for it", () => {
     const ignored = read(".dockerignore").trim().split("\n")
     const [all, ...kept] = ignored
