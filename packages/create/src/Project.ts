@@ -81,7 +81,7 @@ const filesOf = ({ name, packageManager, template, templates }: Options): Readon
 }
 
 /** Returns whether a folder is there, which is empty. Fails if something else is there. */
-const isThere = (folder: string): Effect.Effect<boolean, OccupiedError> =>
+export const isThere = (folder: string): Effect.Effect<boolean, OccupiedError> =>
   Effect.suspend(() => {
     const occupied = (problem: string) => Effect.fail(new OccupiedError({ folder, problem }))
     const found = fs.lstatSync(folder, { throwIfNoEntry: false })

@@ -6,9 +6,11 @@ import * as Prompt from "effect/cli/Prompt"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as path from "node:path"
 import type * as CommandLine from "./CommandLine.ts"
 import * as PackageManager from "./PackageManager.ts"
 import * as PackageName from "./PackageName.ts"
+import * as Project from "./Project.ts"
 import * as Template from "./Template.ts"
 
 /** The error of a person who ends the questions. */
@@ -40,7 +42,12 @@ export const ask = (
         validate: (answer) => {
           const chosen = answer.trim() === "" ? usualFolder : answer.trim()
           const problem = name === undefined ? PackageName.problemOf(PackageName.ofFolder(chosen)) : undefined
-          return problem === undefined ? Effect.succeed(chosen) : Effect.fail(`The folder is the name: ${problem}`)
+          return problem === undefined
+            ? Effect.mapBoth(Project.isThere(path.resolve(chosen)), {
+              onFailure: ({ message }) => message,
+              onSuccess: () => chosen
+            })
+            : Effect.fail(`The folder is the name: ${problem}`)
         }
       })
       : Effect.succeed(folder),

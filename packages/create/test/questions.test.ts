@@ -1,10 +1,9 @@
 /** The questions of the command to a person in a terminal. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Program from "./program.ts"
+import * as Terminal from "./terminal.ts"
 
 const built = Program.folder()
 let main = ""
@@ -15,38 +14,8 @@ beforeAll(async () => {
 const down = "\u{1b}[B"
 const enter = "\r"
 
-/** Runs the command in a pseudo-terminal, where a person answers each text that appears. */
-const inTerminal = async (
-  cwd: string,
-  args: ReadonlyArray<string>,
-  answers: ReadonlyArray<readonly [shown: string, typed: string]>
-) => {
-  // `script` copies between the pseudo-terminal and its own standard streams.
-  const command = ["stty cols 100 rows 40; exec", process.execPath, main, ...args].join(" ")
-  const child = spawn("script", ["-qec", command, "/dev/null"], {
-    cwd,
-    env: { ...process.env, TERM: "xterm", NO_COLOR: "1", SHELL: "/bin/sh", npm_config_user_agent: "pnpm/12.21.0" },
-    stdio: ["pipe", "pipe", "inherit"]
-  })
-  const closed = once(child, "close")
-  const waiting = [...answers]
-  let from = 0
-  let written = ""
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    written += text
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      const [shown, typed] = next
-      const index = written.indexOf(shown, from)
-      if (index < 0) return
-      from = index + shown.length
-      waiting.shift()
-      child.stdin.write(typed)
-    }
-  })
-  const [status] = await closed
-  assert.deepStrictEqual(waiting, [], written)
-  return { status, written }
-}
+const inTerminal = (cwd: string, args: ReadonlyArray<string>, answers: Terminal.Answers) =>
+  Terminal.run([process.execPath, main, ...args], cwd, answers)
 
 describe.concurrent("in a terminal, npm create @effect-mcp", () => {
   it("asks for the folder, the template and the package manager, of which the running one is the first", async () => {
@@ -70,6 +39,17 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
     ])
     assert.strictEqual(status, 0, written)
     assert.deepStrictEqual(fs.readdirSync(cwd), ["mine"])
+  })
+
+  it("asks again for a folder that is not empty", async () => {
+    const cwd = Program.folder()
+    fs.mkdirSync(path.join(cwd, "full/inner"), { recursive: true })
+    const { status } = await inTerminal(cwd, ["--template", "tools", "--package-manager", "npm"], [
+      ["The folder of the project", `full${enter}`],
+      ["is not empty", `er${enter}`]
+    ])
+    assert.strictEqual(status, 0)
+    assert.deepStrictEqual(fs.readdirSync(cwd), ["full", "fuller"])
   })
 
   it("takes the first choices of a person who only presses Enter", async () => {
@@ -96,5 +76,19 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
     assert.notStrictEqual(status, 0)
     assert.include(written, "nothing is created")
     assert.deepStrictEqual(fs.readdirSync(cwd), [])
+  })
+})
+
+describe("an agent in a terminal", () => {
+  it("asks before it adds a note, and Ctrl-C ends it", async () => {
+    const cwd = path.join(Program.folder(), "agent")
+    assert.strictEqual((await Program.run(main, [cwd, "--template", "agent"], built)).status, 0)
+    const ask = (typed: string) =>
+      Terminal.run([process.execPath, "src/main.ts", "tea"], cwd, [["{\"text\":\"tea\"}? (y/N)", typed]])
+    assert.include((await ask(`y${enter}`)).written, "The notes are: {\"notes\":[\"tea\"]}")
+    assert.include((await ask(enter)).written, "The notes are: {\"notes\":[]}")
+    const { status, written } = await ask("\u{3}")
+    assert.notStrictEqual(status, 0)
+    assert.notInclude(written, "The notes are")
   })
 })
