@@ -1,6 +1,7 @@
 /**
  * A rehearsal of two releases, in a copy of the workspace and with a registry on this machine: first the one that the
- * waiting changesets make, then one that breaks. A project with the first version stays on it.
+ * waiting changesets make, then one that breaks. A project with the first version stays on it. A project that mixes
+ * both fails with a line that names them.
  */
 import { deepStrictEqual } from "node:assert"
 import * as fs from "node:fs"
@@ -23,6 +24,25 @@ const installedIn = (project: string): ReadonlyArray<string> => {
   })
   return Array.from(new Set(versions))
 }
+
+/** A server of one package over the transport of another one. It prints why it cannot start. */
+const mixed = `
+  import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
+  import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
+  import * as Effect from "effect/Effect"
+  import * as Layer from "effect/Layer"
+
+  const Time = McpGroup.make("time", McpResource.make("now", { uri: "time://now" }))
+  const TimeLive = Time.toLayer((handlers) => handlers.resource("now", Effect.sync(() => new Date().toISOString())))
+  const host = McpServer.layerHost(TimeLive, { info: { name: "time", version: "1.0.0" } })
+  const server = StreamableHttpServer.layerNode({ port: 0 }).pipe(
+    Layer.provide(host),
+    Layer.provide(Authentication.anonymous)
+  )
+  const started = Effect.runPromise(Effect.scoped(Layer.build(server)))
+  console.log(await started.then(() => "it serves", String))
+  process.exit()
+`
 
 /** Returns the minor version after a version. */
 const nextMinor = (version: string): string => {
@@ -64,6 +84,8 @@ export const dryRun = async (temporary: string): Promise<void> => {
     /** Makes the versions of the waiting changesets, and publishes them. */
     const release = async (): Promise<string> => {
       await inCopy("node", "scripts/release.ts", "version")
+      // The sources have the version of their manifest.
+      await inCopy("node", "scripts/manifests.ts")
       const version = versionOfCopy()
       for (const { folder: name } of publicPackages) {
         const changelog = fs.readFileSync(path.join(copy, "packages", name, "CHANGELOG.md"), "utf8")
@@ -104,6 +126,16 @@ export const dryRun = async (temporary: string): Promise<void> => {
     console.log(`a project with ^${first} stays at ${first}`)
     deepStrictEqual(installedIn(await start("second", `^${second}`)), [second])
     console.log(`a project with ^${second} has ${second}`)
+
+    const mixture = folder("mixed")
+    const dependencies = { "@effect-mcp/server": first, "@effect-mcp/transport": second, ...Program.peers }
+    Program.writeProject(mixture, dependencies)
+    fs.writeFileSync(path.join(mixture, "server.mjs"), mixed)
+    await PackageManagers.npm.install(mixture, registry.url, "")
+    const line = (await run(process.execPath, ["server.mjs"], { cwd: mixture })).trim()
+    const areNamed = [first, second].every((version) => line.includes(`@effect-mcp/protocol ${version} (`))
+    deepStrictEqual([areNamed, line.split("\n").length], [true, 1], line)
+    console.log(`a project with both: ${line}`)
 
     // Nothing is left to publish.
     await inCopy("node", "scripts/release.ts", "publish", "--registry", registry.url)
