@@ -42,6 +42,7 @@ const parts: ReadonlyArray<readonly [name: string, isOnNode: boolean]> = [
   ["WebSocket client `layerNode`", true],
   ["Unix socket client", true],
   ["`McpClients` with a command", true],
+  ["`OAuth` refuses names of private addresses", true],
   ...Object.keys(everywhere).map((name) => [name, false] as const)
 ]
 
@@ -219,11 +220,14 @@ const chromium = (): string => {
   return found
 }
 
+/** The permissions of programs on Deno, as the page lists them. `--no-prompt` rejects the use of any other one. */
+const permissions = ["--no-prompt", ...["net", "env", "read", "write", "run"].map((name) => `--allow-${name}`)]
+
 /** The columns of the table, and how each is made. */
 const columns: ReadonlyArray<readonly [name: string, make: () => Promise<Column>]> = [
   ["Node", () => onNode(node)],
   ["Bun", async () => onNode([await Tools.commandOf(Tools.bun, "bun")])],
-  ["Deno", async () => onNode([await Tools.commandOf(Tools.deno, "deno"), "run", "-A"])],
+  ["Deno", async () => onNode([await Tools.commandOf(Tools.deno, "deno"), "run", ...permissions])],
   ["workerd", () => inWorker()],
   ["page in Chromium", () => inPage(chromium())]
 ]

@@ -53,7 +53,7 @@ export const lacking: ReadonlyArray<Feature> = [
   {
     name: "tools from an OpenAPI document",
     cells: [
-      cell("by hand; from an `HttpApi` of Effect: yes", "docs/servers/bridges.md"),
+      cell("by hand; from an `HttpApi` of Effect: yes", "docs/servers/http-api.md"),
       cell("by hand", `${programs}/official/h.ts`),
       cell("yes", `${tests}/openApi.test.ts`),
       cell("no", `${effect}/McpServer.ts`)
@@ -201,7 +201,7 @@ export const having: ReadonlyArray<Feature> = [
   {
     name: "runs on workers",
     cells: [
-      cell("yes", "docs/serving/runtimes.md"),
+      cell("yes", "docs/serving/workers.md"),
       cell("yes", `${official}/serving/web-standard`),
       cell("`EdgeFastMCP`", fastmcp),
       cell("not tried", `${effect}/McpServer.ts`)

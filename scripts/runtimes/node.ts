@@ -25,7 +25,10 @@ import * as Effect from "effect/Effect"
 import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import { ok } from "node:assert"
 import { createServer } from "node:http"
+import * as ForbiddenAddress from "../../packages/auth/src/internal/fetch/ForbiddenAddress.ts"
+import * as NodeExchange from "../../packages/auth/src/internal/fetch/NodeExchange.ts"
 import * as greeting from "../packages/programs/greeting.ts"
 import { handlerOf } from "../packages/programs/protectedWorker.ts"
 import server, { greetings, host, info } from "../packages/programs/worker.ts"
@@ -37,7 +40,7 @@ const [action = "", part = "", http = "", ws = "", sse = "", unix = "", guarded 
 /** The command that serves over stdio, by this runtime. */
 const child = {
   command: process.execPath,
-  args: [...("Deno" in globalThis ? ["run", "-A"] : []), import.meta.filename, "serve", "stdio"]
+  args: [...("Deno" in globalThis ? ["run", "--no-prompt", "--allow-env"] : []), import.meta.filename, "serve", "stdio"]
 }
 
 /** Calls the tool of the server over a transport. */
@@ -70,6 +73,20 @@ const web = async (): Promise<void> => {
   if (response.status !== 200 || !text.includes(info.name)) throw new Error(`status ${response.status}: ${text}`)
 }
 
+/** Requests a URL whose name leads to this machine. The check depends on how a runtime resolves names. */
+const refusesAddresses = (http: string): Promise<void> =>
+  Effect.gen(function*() {
+    const url = new URL(http)
+    url.hostname = "localhost"
+    const exchanges = yield* NodeExchange.make
+    if (exchanges === undefined) return yield* Effect.die(new Error("the runtime does not have the modules"))
+    const request = { method: "GET", url, headers: {} } as const
+    const error = yield* Effect.flip(Effect.scoped(exchanges.guarded(request)))
+    ok(ForbiddenAddress.find(error) !== undefined, String(error))
+    // Without the check, the server answers.
+    yield* Effect.scoped(exchanges.open(request))
+  }).pipe(Effect.scoped, Effect.runPromise)
+
 const clients: typeof everywhere = {
   ...everywhere,
   "HTTP client `layerNode`": () => over(StreamableHttpClient.layerNode({ url: http })),
@@ -78,6 +95,7 @@ const clients: typeof everywhere = {
   "Unix socket client": () => over(SocketClient.layerUnix({ path: unix })),
   "stdio client": () => over(StdioClient.layerNode(child)),
   "`McpClients` with a command": supervised,
+  "`OAuth` refuses names of private addresses": refusesAddresses,
   "`toWebHandler`": web
 }
 

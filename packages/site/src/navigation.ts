@@ -83,6 +83,7 @@ export const navigation: ReadonlyArray<Group> = [
       { file: "docs/serving/sessions-and-scaling.md", kind: "how-to" },
       { file: "docs/serving/several-processes.md", kind: "how-to", title: "Several processes" },
       { file: "docs/serving/without-sessions.md", kind: "how-to", title: "Without sessions" },
+      { file: "docs/serving/workers.md", kind: "how-to", title: "Workers" },
       { file: "docs/serving/security.md", kind: "explanation", title: "Security" },
       { file: "docs/serving/authentication.md", kind: "how-to" },
       { file: "docs/serving/protect-a-server.md", kind: "how-to" },

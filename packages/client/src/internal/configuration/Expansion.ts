@@ -27,7 +27,10 @@ export interface Expanded {
 const namePattern = /^(env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
 const platform: { readonly [name: string]: string | undefined } = {
-  "userHome": os.homedir(),
+  // Read when it is used: Deno asks for a permission that few programs need.
+  get "userHome"() {
+    return os.homedir()
+  },
   "pathSeparator": path.sep,
   "/": path.sep
 }
