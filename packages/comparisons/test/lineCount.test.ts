@@ -1,9 +1,6 @@
-/** The table of the README. */
+/** The lines of a program (`src/lineCount.ts`). */
 import { assert, describe, it } from "@effect/vitest"
-import * as fs from "node:fs"
-import { countLines, table } from "../src/lineCount.ts"
-
-const readme = fs.readFileSync(new URL("../README.md", import.meta.url), "utf8")
+import { countLines } from "../src/lineCount.ts"
 
 describe("the number of lines", () => {
   it("leaves out blank lines and comments", () => {
@@ -21,9 +18,5 @@ describe("the number of lines", () => {
       "read()"
     ]
     assert.strictEqual(countLines(source.join("\n")), 3)
-  })
-
-  it("is that in the README (to update it: pnpm --filter @effect-mcp/comparisons lines)", () => {
-    assert.include(readme, table())
   })
 })
