@@ -1,14 +1,15 @@
 /**
- * Checks that the tests and files that pages name exist.
+ * Checks that the tests, files and entries that pages name exist.
  *
- * `node scripts/cited.ts` looks for each `….test.ts` that a page names, and for the file and the heading of each link
- * into the repository. It prints those that do not exist as `file:line message`, and fails if there are any.
+ * `node scripts/cited.ts` looks for each `….test.ts` that a page names, for the file and the heading of each link into
+ * the repository, and for each entry of a package, such as `@effect-mcp/server/node`. It prints those that do not exist
+ * as `file:line message`, and fails if there are any. The changelog names entries of earlier versions.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { pageOfFile } from "./addresses.ts"
 import { anchorOf } from "./anchors.ts"
-import { files, read, root } from "./workspace.ts"
+import { files, packages, read, root } from "./workspace.ts"
 
 const tests = files("packages/*/test/**/*.test.ts")
 const pages = [...files("*.md"), ...files("docs/**/*.md"), ...files("packages/*/*.md")]
@@ -28,6 +29,20 @@ const missingTests = (line: string): ReadonlyArray<string> =>
   Array.from(line.matchAll(/`(\w[\w/.]*\.test\.ts)`/g), ([, name = ""]) => name)
     .filter((name) => !tests.some((test) => test.endsWith(`/${name}`)))
     .map((name) => `${name} is no test`)
+
+const entries = new Set(
+  packages.flatMap(({ manifest: { exports = {}, name } }) => [
+    name,
+    ...Object.keys(exports).map((entry) => path.posix.join(name, entry))
+  ])
+)
+
+const missingEntries = (page: string, line: string): ReadonlyArray<string> =>
+  page === "CHANGELOG.md"
+    ? []
+    : Array.from(line.matchAll(/`(@effect-mcp\/[\w/-]+)`/g), ([, name = ""]) => name)
+      .filter((name) => !entries.has(name))
+      .map((name) => `${name} is no entry`)
 
 const missingTargets = (page: string, line: string): ReadonlyArray<string> =>
   Array.from(line.matchAll(/\]\(([^)\s]+)\)/g), ([, link = ""]) => link).flatMap((link) => {
@@ -50,7 +65,7 @@ const withoutCode = (text: string): string =>
 const missing = pages.flatMap((page) => {
   const prose = withoutCode(read(page)).split("\n")
   return read(page).split("\n").flatMap((line, index) =>
-    [...missingTests(line), ...missingTargets(page, prose[index] ?? "")].map((message) =>
+    [...missingTests(line), ...missingEntries(page, line), ...missingTargets(page, prose[index] ?? "")].map((message) =>
       `${page}:${index + 1} ${message}`
     )
   )
@@ -58,4 +73,4 @@ const missing = pages.flatMap((page) => {
 
 for (const message of missing) console.log(message)
 if (missing.length > 0) process.exitCode = 1
-else console.log(`all tests and files that ${pages.length} pages name exist`)
+else console.log(`all tests, files and entries that ${pages.length} pages name exist`)
