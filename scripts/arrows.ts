@@ -119,6 +119,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/auth/src/ResourceServer.ts",
     "packages/auth/src/internal/fetch/*",
     "packages/auth/src/internal/resource/*",
+    "packages/client/src/node/McpServersConfig.ts",
     "packages/server/src/McpHttpApi.ts",
     "packages/server/src/McpRpcGroup.ts",
     "packages/server/src/internal/httpApi/*"

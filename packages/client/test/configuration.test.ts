@@ -1,6 +1,6 @@
 /** Configurations of servers as hosts keep them in files, the good ones and the bad ones. */
 import { McpClient, McpClients, McpServersConfig, type McpTarget, ServerStatus } from "@effect-mcp/client/node"
-import { Content } from "@effect-mcp/protocol"
+import { Content, PlainText } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport/node"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,10 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Tracer from "effect/Tracer"
 import * as fs from "node:fs"
+import { createServer } from "node:http"
 import * as os from "node:os"
 import * as path from "node:path"
 import { inspect } from "node:util"
@@ -25,6 +28,14 @@ const messageOf = (json: unknown, options: McpServersConfig.Options = {}): Effec
     onSuccess: () => "no problem",
     onFailure: ({ message }) => message
   })
+
+const valuesOf = (values: Partial<Expansion.ExpansionValues>): Expansion.ExpansionValues => ({
+  env: {},
+  variables: {},
+  inputs: {},
+  allowance: { left: Expansion.maxCharacters },
+  ...values
+})
 
 /** Returns what the fixture reports of its arguments and environment. */
 const reportOf = Effect.fnUntraced(function*(target: McpTarget.McpTarget | undefined) {
@@ -241,7 +252,9 @@ describe("a configuration of servers", () => {
 
   for (const [kind, texts] of expansions) {
     it(kind, () => {
-      const expanded = texts.map(([from]) => [from, Expansion.expand(from, { env, variables, inputs })] as const)
+      const expanded = texts.map(([from]) =>
+        [from, Expansion.expand(from, valuesOf({ env, variables, inputs }))] as const
+      )
       assert.deepStrictEqual(expanded.map(([from, { value }]) => [from, value] as const), texts)
       assert.deepStrictEqual(expanded.flatMap(([, { problems }]) => problems), [])
     })
@@ -460,13 +473,90 @@ describe("a configuration of servers", () => {
       assert.include(shown.join("\n"), "url: its scheme is not supported")
     }).pipe(Effect.scoped))
 
+  it.live("a value in the host or the path of a URL is in no span", () =>
+    Effect.gen(function*() {
+      const spans: Array<Tracer.Span> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      const server = createServer((_, response) => response.writeHead(404).end())
+      yield* Effect.acquireRelease(
+        Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+        () => Effect.sync(() => server.close())
+      )
+      const address = server.address()
+      const origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+      const spansOf = Effect.fnUntraced(
+        function*(type: string, url: string) {
+          spans.length = 0
+          const targets = yield* McpServersConfig.decode({ mcpServers: { a: { type, url } } }, {
+            env: { SECRET: "s3cr3t-path" }
+          })
+          const target = targets["a"] ?? assert.fail("no target")
+          const client = yield* McpClient.make(target, { info, reconnect: Schedule.recurs(0) })
+          yield* Effect.ignore(client.tools)
+          return JSON.stringify(spans.map(({ attributes }) => [...attributes]))
+        },
+        Effect.provideService(Tracer.Tracer, tracer),
+        Effect.scoped
+      )
+      for (const type of ["http", "sse"]) {
+        assert.strictEqual(yield* spansOf(type, `${origin}/\${SECRET}/mcp`), "[]")
+        const shown = yield* spansOf(type, `${origin}/mcp?key=\${SECRET}`)
+        assert.include(shown, `["url.path","/mcp"]`)
+        assert.notInclude(shown, "s3cr3t")
+      }
+    }).pipe(Effect.scoped))
+
   it("law 12: references are found in a time proportional to the text", () => {
     const text = "$".repeat(100_000)
-    const values: Expansion.ExpansionValues = { env: {}, variables: {}, inputs: {} }
+    const values = valuesOf({})
     // With a time that grows with the square of the length, these would take minutes.
     for (let run = 0; run < 20; run++) assert.strictEqual(Expansion.expand(text, values).value, text)
     assert.strictEqual(Expansion.expand("$$${A}$${B}", { ...values, env: { A: "a" } }).value, "$a${B}")
   })
+
+  it.effect("a file decides neither the length of an error, nor its lines, nor what a terminal does", () =>
+    Effect.gen(function*() {
+      const many = [
+        // 262,000 problems. Their message had 29 MB.
+        { mcpServers: { a: { command: "${X}".repeat(262_000) } } },
+        { mcpServers: { a: { command: "a", args: Array.from({ length: 1_000 }, (_, index) => `\${X${index}}`) } } },
+        { mcpServers: Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`s${index}`, {}])) },
+        // The message was longer than a string can be, so that reading it threw a RangeError.
+        { mcpServers: { ["n".repeat(500_000)]: { command: "a", args: Array.from({ length: 100_000 }, () => ({})) } } }
+      ]
+      for (const configuration of many) {
+        const error = yield* Effect.flip(McpServersConfig.decode(configuration, { env: {} }))
+        assert.isAtMost(error.problems.length, 100)
+        assert.isAtMost(error.message.length, 100 * 1_600)
+      }
+      assert.include(yield* messageOf(many[1]), "has 100 or more problems:")
+      const message = yield* messageOf({
+        mcpServers: {
+          "a\u{9b}2J\u{202e}": { command: "a", env: { "\u{1b}[2J\n- forged": true } },
+          b: { command: "${config:x\u{1b}]0;title\u{7}}" }
+        }
+      })
+      assert.strictEqual(PlainText.text(message), message)
+      assert.lengthOf(message.split("\n"), 3)
+    }))
+
+  it.effect("values of references have at most 1,048,576 characters in a configuration", () =>
+    Effect.gen(function*() {
+      const value = "v".repeat(2_000)
+      const read = (entry: object) => messageOf({ mcpServers: { a: entry } }, { env: { VALUE: value } })
+      const problem = "the values of references have more than 1048576 characters; use fewer references"
+      // A file of 1 MiB was read into 500 MB.
+      assert.include(yield* read({ command: "${VALUE}".repeat(600) }), `mcpServers.a.command: ${problem}`)
+      const args = Array.from({ length: 600 }, () => "${VALUE}")
+      assert.include(yield* read({ command: "a", args }), `a.args[524]: ${problem}`)
+      assert.strictEqual(yield* read({ command: "${VALUE}".repeat(500) }), "no problem")
+    }))
 
   it.live("no value of headers, env and args is in a status or in the log, although the process repeats it", () =>
     Effect.gen(function*() {

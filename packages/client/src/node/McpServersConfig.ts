@@ -4,6 +4,7 @@
  *
  * @stability unstable
  */
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { Transport } from "@effect-mcp/session/Transport"
 import * as ClientAuthorization from "@effect-mcp/transport/ClientAuthorization"
 import * as HiddenSecrets from "@effect-mcp/transport/HiddenSecrets"
@@ -12,6 +13,7 @@ import * as StreamableHttpClient from "@effect-mcp/transport/node/StreamableHttp
 import * as WebSocketClient from "@effect-mcp/transport/node/WebSocketClient"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
@@ -19,7 +21,7 @@ import * as Result from "effect/Result"
 import * as CodexFields from "../internal/configuration/CodexFields.ts"
 import * as EntryKind from "../internal/configuration/EntryKind.ts"
 import * as EntryReader from "../internal/configuration/EntryReader.ts"
-import type * as Expansion from "../internal/configuration/Expansion.ts"
+import * as Expansion from "../internal/configuration/Expansion.ts"
 import * as HostRules from "../internal/configuration/HostRules.ts"
 import * as JsonWithComments from "../internal/configuration/JsonWithComments.ts"
 import * as OAuthEntry from "../internal/configuration/OAuthEntry.ts"
@@ -41,8 +43,17 @@ export interface EntryProblem {
   readonly advice: string
 }
 
+/** The most characters of a path, a problem and an advice in a message: the file decides the lengths of its names. */
+const maxShown = 512
+
+const shownText = (text: string): string => Excerpt.line(text, maxShown)
+
+const lineOf = ({ advice, path, problem }: EntryProblem): string =>
+  `${path === "" ? "" : `${shownText(path)}: `}${shownText(problem)}; ${shownText(advice)}`
+
 /**
- * The error of a configuration that leads to no targets, with all of its problems.
+ * The error of a configuration that leads to no targets, with its problems: at most 100. Its message shows names of the
+ * file escaped and cut, so that a file controls no terminal and writes no lines of its own.
  *
  * @example
  * ```ts
@@ -61,12 +72,13 @@ export class InvalidConfigError
   extends Data.TaggedError("InvalidConfigError")<{ readonly problems: ReadonlyArray<EntryProblem> }>
 {
   override get message(): string {
-    const lines = this.problems.map(({ advice, path, problem }) =>
-      `${path === "" ? "" : `${path}: `}${problem}; ${advice}`
-    )
+    const lines = this.problems.map(lineOf)
+    const orMore = lines.length < EntryReader.maxProblems ? "" : "or more "
     return lines.length === 1
       ? `the configuration of servers is invalid: ${lines.join()}`
-      : `the configuration of servers has ${lines.length} problems:\n${lines.map((line) => `- ${line}`).join("\n")}`
+      : `the configuration of servers has ${lines.length} ${orMore}problems:\n${
+        lines.map((line) => `- ${line}`).join("\n")
+      }`
   }
 }
 
@@ -235,10 +247,15 @@ const urlTarget = (
     )
   )
   // The values of references in the URL. The transport itself hides those in the headers.
-  const { transport } = HiddenSecrets.make(text.secrets, description)
+  const { text: hide, transport } = HiddenSecrets.make(text.secrets, description)
+  const place = `${url.origin}${url.pathname}`
   const layer = text.secrets.length === 0
     ? authorized
-    : Layer.provide(Layer.effect(Transport, Effect.map(Transport, transport)), authorized)
+    : Layer.effect(Transport, Effect.map(Transport, transport)).pipe(
+      Layer.provide(authorized),
+      // A span would show the host and the path. It never shows the query.
+      Layer.provide(Layer.succeed(HttpClient.TracerDisabledWhen, () => hide(place) !== place))
+    )
   const target = McpTarget.transport(layer, description)
   return url.protocol === "unix:"
     ? target
@@ -295,12 +312,14 @@ const targetsOf = ({ entries, rules }: Entries, options: Options): Result.Result
       env,
       variables: options.variables ?? {},
       inputs: options.inputs ?? {},
+      allowance: { left: Expansion.maxCharacters },
       hasBareNames: rules.references === "Bare"
     }
     : undefined
   const problems: Array<EntryProblem> = []
   const targets: Array<readonly [string, McpTarget.McpTarget]> = []
   for (const server of options.servers ?? Object.keys(entries)) {
+    if (problems.length >= EntryReader.maxProblems) break
     const path = `${rules.field}${quoted(server)}`
     if (!Object.hasOwn(entries, server)) {
       const known = enabledIn(entries)
@@ -329,12 +348,13 @@ const targetsOf = ({ entries, rules }: Entries, options: Options): Result.Result
     }
   }
   return problems.length > 0
-    ? Result.fail(new InvalidConfigError({ problems }))
+    ? Result.fail(new InvalidConfigError({ problems: problems.slice(0, EntryReader.maxProblems) }))
     : Result.succeed(Object.fromEntries(targets))
 }
 
 /**
- * Returns the targets of a configuration, by the names of their servers. Fails with all problems of all entries.
+ * Returns the targets of a configuration, by the names of their servers. Fails with the problems of all entries, up to
+ * 100. References are replaced by at most 1,048,576 characters.
  *
  * - `command`, `args`, `env` and `cwd` lead to a child process. It inherits few variables, as from `StdioClient`.
  * - `url` and `headers` lead to a server of HTTP or WebSocket, and `url` alone to a Unix socket. `serverUrl` of

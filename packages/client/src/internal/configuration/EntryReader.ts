@@ -10,6 +10,9 @@ export interface FieldProblem {
   readonly advice: string
 }
 
+/** The most problems that are collected: a file of 1 MiB can have half a million. */
+export const maxProblems = 100
+
 type Entry = { readonly [field: string]: unknown }
 
 type Variable = readonly [name: string, value: Redacted.Redacted<string> | undefined]
@@ -27,6 +30,7 @@ const secret = ({ isSecret, value }: Expansion.Expanded): MaybeSecret => isSecre
 
 /** Reads the fields of one entry, and collects their problems. */
 export class EntryReader {
+  /** The first problems, up to {@link maxProblems}. */
   readonly problems: Array<FieldProblem>
   readonly #entry: Entry
   readonly #values: Expansion.ExpansionValues | undefined
@@ -67,7 +71,7 @@ export class EntryReader {
   }
 
   report(field: string, problem: string, advice: string): void {
-    this.problems.push({ field: `${this.#prefix}${field}`, problem, advice })
+    if (this.problems.length < maxProblems) this.problems.push({ field: `${this.#prefix}${field}`, problem, advice })
   }
 
   /** Reads a text as it is written. */

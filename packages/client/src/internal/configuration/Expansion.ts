@@ -9,6 +9,8 @@ export interface ExpansionValues {
   readonly env: { readonly [name: string]: string | undefined }
   readonly variables: { readonly [name: string]: string | undefined }
   readonly inputs: { readonly [id: string]: string | Redacted.Redacted<string> | undefined }
+  /** The characters that values may still put into the texts of a configuration. A value may be repeated. */
+  readonly allowance: { left: number }
   /** Whether `$NAME` is a reference as well, as in the files of Gemini CLI. Default: false. */
   readonly hasBareNames?: boolean
 }
@@ -22,6 +24,9 @@ export interface Expanded {
   /** The problems of references without a value. They contain no values. */
   readonly problems: ReadonlyArray<{ readonly problem: string; readonly advice: string }>
 }
+
+/** The most characters that values put into the texts of one configuration. */
+export const maxCharacters = 1_048_576
 
 /** The reference of a name, and the default of Claude Code's configuration: `${NAME:-default}`. */
 const namePattern = /^(env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
@@ -56,8 +61,8 @@ const escaping = "write $${ for the text ${"
 
 /** Replaces the references of a text. Values are not searched for references, and `$${` is the text `${`. */
 export const expand = (text: string, values: ExpansionValues): Expanded => {
-  const problems: Array<Problem> = []
-  const secrets: Array<string> = []
+  const problems = new Map<string, Problem>()
+  const secrets = new Set<string>()
   let isSecret = false
   const replaced = (
     found: string,
@@ -73,14 +78,14 @@ export const expand = (text: string, values: ExpansionValues): Expanded => {
     const written = name ?? inner
     const resolved = written === undefined
       ? unfinished(text.slice(offset + found.length))
-      : resolve(written, values)
+      : within(resolve(written, values), values)
     isSecret ||= resolved.isSecret
-    if (resolved.isSecret && resolved.isDefault !== true && resolved.value !== undefined) secrets.push(resolved.value)
-    if (resolved.problem !== undefined) problems.push(resolved.problem)
+    if (resolved.isSecret && resolved.isDefault !== true && resolved.value !== undefined) secrets.add(resolved.value)
+    if (resolved.problem !== undefined) problems.set(resolved.problem.problem, resolved.problem)
     return `${before}${resolved.value ?? `$${reference}`}`
   }
   const value = text.replace(referencePattern, replaced)
-  return { value, isSecret, secrets, problems }
+  return { value, isSecret, secrets: [...secrets], problems: [...problems.values()] }
 }
 
 /** The value of a reference. Without a value, the text stays as it is written. */
@@ -103,6 +108,20 @@ const unfinished = (rest: string): Resolved => {
       advice: `use one without braces, or ${escaping}`
     }
   }
+}
+
+const tooLong: Resolved = {
+  isSecret: true,
+  problem: {
+    problem: `the values of references have more than ${maxCharacters} characters`,
+    advice: "use fewer references, or shorter values"
+  }
+}
+
+/** Counts the characters of a value. Without a limit, a file of 1 MiB could repeat a value of 2 kB 250,000 times. */
+const within = (resolved: Resolved, { allowance }: ExpansionValues): Resolved => {
+  allowance.left -= resolved.value?.length ?? 0
+  return resolved.value === undefined || allowance.left >= 0 ? resolved : tooLong
 }
 
 const resolveInput = (id: string, { inputs }: ExpansionValues): Resolved => {

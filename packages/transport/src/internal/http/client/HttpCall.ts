@@ -120,11 +120,17 @@ export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*
   // By default `fetch` follows redirects to any origin, with the session id and the program's headers.
   const fetchOptions = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const redacted = yield* Headers.CurrentRedactedNames
+  // Requests are sent by fibers of the session. A target whose URL has a secret sets this where its Layer is built.
+  const isUntraced = yield* HttpClient.TracerDisabledWhen
   return (call) =>
     client.execute(requestOf(call)).pipe(
       Effect.provideService(FetchHttpClient.RequestInit, { ...fetchOptions, redirect: "manual" }),
       Effect.provideService(Headers.CurrentRedactedNames, [...redacted, "mcp-session-id"]),
       Effect.provideService(UrlParams.CurrentRedactedNames, [anyName]),
+      Effect.updateService(
+        HttpClient.TracerDisabledWhen,
+        (isOff) => (request: HttpClientRequest.HttpClientRequest) => isOff(request) || isUntraced(request)
+      ),
       Effect.mapError(explain(call)),
       Effect.map((response): HttpResponse => {
         const { headers, status } = response
