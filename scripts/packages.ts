@@ -253,8 +253,7 @@ const runPrograms = async (): Promise<string> => {
   return `the tool answers; npx installs ${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-const projects = async (): Promise<string> =>
-  Projects.check(folder("projects"), (await registry()).url, folder("npm cache"))
+const projects = async (): Promise<string> => Projects.check({ registry: (await registry()).url, folder })
 
 /** Installs packages that were published just now. */
 const quarantine = async (): Promise<string> => {

@@ -27,6 +27,11 @@ export interface PackageManager {
    * an earlier run.
    */
   readonly install: (folder: string, registry: string, cache: string) => Promise<Installed>
+  /**
+   * Runs `create @effect-mcp` in a folder in which something was installed, with these words, and returns its output.
+   * Yarn 1 and Bun have none: they take a new package from their own registry only.
+   */
+  readonly create?: (folder: string, cache: string, words: ReadonlyArray<string>) => Promise<string>
 }
 
 const onNode = (env: Readonly<Record<string, string>> = {}): Installed => ({
@@ -43,7 +48,8 @@ export const npm: PackageManager = {
     writeScope(cwd, registry)
     await run("npm", ["install", "--no-audit", "--no-fund"], { cwd })
     return onNode()
-  }
+  },
+  create: (cwd, cache, words) => run("npm", ["create", `@${scope}`, "--yes", "--cache", cache, "--", ...words], { cwd })
 }
 
 const pnpm: PackageManager = {
@@ -52,7 +58,8 @@ const pnpm: PackageManager = {
     writeScope(cwd, registry)
     await run("pnpm", ["install", "--ignore-scripts", "--no-frozen-lockfile"], { cwd })
     return onNode()
-  }
+  },
+  create: (cwd, cache, words) => run("pnpm", ["create", `@${scope}`, ...words], { cwd, env: { XDG_CACHE_HOME: cache } })
 }
 
 /** Yarn 4. Its gate for packages younger than a day is lifted. */
@@ -79,7 +86,10 @@ const yarn = (linker: "node-modules" | "pnp"): PackageManager => ({
     fs.writeFileSync(path.join(cwd, "yarn.lock"), "")
     await run(process.execPath, [command, "install"], { cwd })
     return { program: (file) => ({ command: process.execPath, args: [command, "node", file], env: {} }) }
-  }
+  },
+  // Yarn runs the program inside of its archive, whatever the linker of the project is.
+  create: async (cwd, _cache, words) =>
+    run(process.execPath, [await Tools.commandOf(Tools.yarn, "yarn"), "create", `@${scope}`, ...words], { cwd })
 })
 
 const yarnClassic: PackageManager = {
@@ -102,6 +112,8 @@ const bun: PackageManager = {
   }
 }
 
+const denoEnvironment = (cache: string) => ({ DENO_DIR: cache, DENO_NO_UPDATE_CHECK: "1" })
+
 /** Deno. Its gate for packages younger than a day is lifted. */
 const deno: PackageManager = {
   name: "deno",
@@ -112,9 +124,13 @@ const deno: PackageManager = {
       JSON.stringify({ nodeModulesDir: "auto", minimumDependencyAge: "0" })
     )
     const command = await Tools.commandOf(Tools.deno, "deno")
-    const env = { DENO_DIR: cache, DENO_NO_UPDATE_CHECK: "1" }
+    const env = denoEnvironment(cache)
     await run(command, ["install"], { cwd, env })
     return { program: (file) => ({ command, args: ["run", "--allow-all", file], env }) }
+  },
+  create: async (cwd, cache, words) => {
+    const args = ["create", "--yes", "--npm", `@${scope}`, "--", ...words]
+    return run(await Tools.commandOf(Tools.deno, "deno"), args, { cwd, env: denoEnvironment(cache) })
   }
 }
 

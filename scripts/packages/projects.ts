@@ -2,7 +2,7 @@
  * Projects that users create from the templates, with the real command and the packages of a registry on this machine.
  *
  * Each is created by `npm create @effect-mcp`, passes its own scripts, and is started once: a client calls a tool of
- * its server, in the worker as well, the agent answers, and the library is imported.
+ * its server, in the worker as well, the agent answers, and the library is imported. Other package managers create one.
  */
 import { ClientSession, type Transport } from "@effect-mcp/session"
 import { StdioClient, StreamableHttpClient } from "@effect-mcp/transport/node"
@@ -15,6 +15,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { run } from "./command.ts"
 import * as PackageManagers from "./packageManagers.ts"
+import * as Program from "./program.ts"
 import * as Tools from "./tools.ts"
 import * as Workers from "./workers.ts"
 
@@ -111,21 +112,46 @@ const starts: { readonly [template: string]: (cwd: string) => Promise<string> } 
   }
 }
 
-/** Creates, checks and starts a project of each template in a folder. Returns a line for each. */
-export const check = async (folder: string, registry: string, cache: string): Promise<string> => {
-  // npm reads the registry of a scope from the project in which it runs.
-  fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify({ name: "projects", private: true }))
-  PackageManagers.writeScope(folder, registry)
+/** Creates a project by a package manager in a new folder, and returns its folder. */
+const create = async (
+  { create, install, name: manager }: PackageManagers.PackageManager,
+  template: string,
+  { folder, registry }: Place
+): Promise<string | undefined> => {
+  if (create === undefined) return undefined
+  const [cwd, cache] = [folder(`${manager} creates ${template}`), folder(`${manager} create cache`)]
+  // Package managers read the registry of a scope from the project in which they run.
+  Program.writeProject(cwd, {})
+  await install(cwd, registry, cache)
+  const name = `my-${template}`
+  const printed = await create(cwd, cache, [name, "--template", template])
+  const [command = ""] = manager.split(" ")
+  if (!printed.includes(`\n  ${command} install\n`)) throw new Error(`the next command is missing:\n${printed}`)
+  return path.join(cwd, name)
+}
+
+/** The registry, and a function that creates folders. */
+export interface Place {
+  readonly registry: string
+  readonly folder: (name: string) => string
+}
+
+/** Creates, checks and starts a project of each template by npm, and creates one by each other package manager. */
+export const check = async (place: Place): Promise<string> => {
   const lines: Array<string> = []
   for (const [template, start] of Object.entries(starts)) {
-    const name = `my-${template}`
-    const args = ["create", "@effect-mcp", name, "--yes", "--cache", cache, "--", "--template", template]
-    const printed = await run("npm", args, { cwd: folder })
-    if (!printed.includes("npm install")) throw new Error(`the next command is missing:\n${printed}`)
-    const cwd = path.join(folder, name)
-    await PackageManagers.npm.install(cwd, registry, cache)
+    const cwd = await create(PackageManagers.npm, template, place)
+    if (cwd === undefined) throw new Error("npm creates no projects")
+    await PackageManagers.npm.install(cwd, place.registry, "")
     for (const script of ["check", "test", "build"]) await run("npm", ["run", script], { cwd })
     lines.push(`${template}: ${await start(cwd)}`)
   }
-  return lines.join("\n")
+  const creators = [PackageManagers.npm.name]
+  for (const manager of PackageManagers.all.filter(({ name }) => !creators.includes(name))) {
+    const cwd = await create(manager, "tools", place)
+    if (cwd === undefined) continue
+    deepStrictEqual(fs.existsSync(path.join(cwd, "package.json")), true, manager.name)
+    creators.push(manager.name)
+  }
+  return [...lines, `created by ${creators.join(", ")}`].join("\n")
 }
