@@ -12,7 +12,9 @@ import * as Place from "../src/hosts/place.ts"
 import * as Console from "./fixtures/console.ts"
 import * as Homes from "./fixtures/homes.ts"
 
-const page = fs.readFileSync(path.join(Child.root, "docs/start/hosts.md"), "utf8")
+const read = (file: string): string => fs.readFileSync(path.join(Child.root, file), "utf8")
+
+const page = read("docs/start/hosts.md")
 
 /** A server that returns its variables, in place of that of the page. */
 const server = path.join(Child.root, "packages/client/test/fixtures/environment.ts")
@@ -21,8 +23,8 @@ const server = path.join(Child.root, "packages/client/test/fixtures/environment.
 const timeout = 180_000
 
 /** Returns the blocks of a language below a heading, up to the next heading of any level. */
-const blocksOf = (heading: string, language: string): ReadonlyArray<string> => {
-  const [, section = ""] = new RegExp(`^#+ ${heading}\\n(.*?)(?=^#|$(?![\\s\\S]))`, "ms").exec(page) ?? []
+const blocksOf = (heading: string, language: string, text = page): ReadonlyArray<string> => {
+  const [, section = ""] = new RegExp(`^#+ ${heading}\\n(.*?)(?=^#|$(?![\\s\\S]))`, "ms").exec(text) ?? []
   return Array.from(section.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms")), ([, text = ""]) => text)
 }
 
@@ -45,12 +47,14 @@ const env = { NOTES_KEY: "the key", SEARCH_TOKEN: "the token" }
 const connect = (target: McpTarget.McpTarget | undefined) =>
   McpClient.make(target ?? assert.fail("no target"), { info: { name: "page", version: "1.0.0" } })
 
-/** Starts a server of the page, and returns the key that it has got. */
-const keyOf = Effect.fnUntraced(function*(target: McpTarget.McpTarget | undefined) {
+/** Starts a server of the page, and returns the value of a variable that it has got. */
+const keyOf = Effect.fnUntraced(function*(target: McpTarget.McpTarget | undefined, variable = "NOTES_KEY") {
   const client = yield* connect(target)
   const [part] = (yield* client.callTool("report")).content
-  const { env }: { readonly env: { readonly NOTES_KEY?: string } } = JSON.parse(part?.type === "text" ? part.text : "")
-  return env.NOTES_KEY
+  const { env }: { readonly env: Readonly<Record<string, string>> } = JSON.parse(
+    part?.type === "text" ? part.text : ""
+  )
+  return env[variable]
 })
 
 /** Calls a server of the page, and returns the token that it has got. */
@@ -140,9 +144,9 @@ layer(Console.runs, { excludeTestServices: true })("the page Hosts", (it) => {
       })
       assert.strictEqual(yield* keyOf(asked["notes"]), "the key")
 
-      const [manifest = ""] = blocksOf("Bundles", "json")
+      const [manifest = ""] = blocksOf("A bundle", "json", read("docs/servers/publish-a-server.md"))
       const bundle = JSON.parse(manifest)
-      assert.strictEqual(`\${__dirname}/${bundle.server.entry_point}`, bundle.server.mcp_config.args[0])
+      const [variable = ""] = Object.keys(bundle.server.mcp_config.env)
       const [key = ""] = Object.keys(bundle.user_config)
       const bundled = yield* McpServersConfig.decode({ mcpServers: { notes: bundle.server.mcp_config } }, {
         variables: { "__dirname": "/bundle", [`user_config.${key}`]: "the key" }
@@ -152,7 +156,7 @@ layer(Console.runs, { excludeTestServices: true })("the page Hosts", (it) => {
       const targets = yield* McpServersConfig.decode({ mcpServers: { notes: JSON.parse(started) } }, {
         variables: { [`user_config.${key}`]: "the key" }
       })
-      assert.strictEqual(yield* keyOf(targets["notes"]), "the key")
+      assert.strictEqual(yield* keyOf(targets["notes"], variable), "the key")
     }).pipe(Effect.scoped), timeout)
 
   it.effect("the entry for Windows is what the program prints", () =>
