@@ -5,14 +5,23 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Schema from "effect/Schema"
 import { readFile } from "node:fs/promises"
 import manifest from "../package.json" with { type: "json" }
 import { answer } from "./agent.ts"
 import { Consent } from "./Consent.ts"
 import * as Model from "./model.ts"
 
+/** The error of a command line, or of a file, that the program cannot use. */
+class StartError extends Schema.TaggedError<StartError>()("StartError", { message: Schema.String }) {}
+
+const readServers = Effect.tryPromise({
+  try: () => readFile("servers.json", "utf8"),
+  catch: () => new StartError({ message: "servers.json cannot be read; run the program in the folder of this file" })
+})
+
 const servers = Layer.unwrap(Effect.gen(function*() {
-  const text = yield* Effect.promise(() => readFile("servers.json", "utf8"))
+  const text = yield* readServers
   return McpClients.layer(yield* McpServersConfig.parse(text), {
     info: { name: manifest.name, version: manifest.version },
     // Providers of models accept no other names.
@@ -24,7 +33,9 @@ const servers = Layer.unwrap(Effect.gen(function*() {
 const question = process.argv.slice(2).join(" ")
 
 const main = Effect.gen(function*() {
-  if (question === "") return yield* Effect.fail("write the question after the command: npm start -- \"What is new?\"")
+  if (question === "") {
+    return yield* new StartError({ message: "write the question after the command: npm start -- \"What is new?\"" })
+  }
   const clients = yield* McpClients.McpClients
   // A server that is downloaded first takes a while.
   yield* clients.settled("30 seconds")

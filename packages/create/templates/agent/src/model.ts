@@ -1,5 +1,6 @@
 /**
- * The model of the agent, by the environment: a provider if `MODEL_URL` is set, with `MODEL_NAME` and `MODEL_KEY`.
+ * The model of the agent, by the environment: a provider if `MODEL_URL` is set, with `MODEL_NAME`, and `MODEL_KEY` if
+ * the provider needs one.
  * Without it, a script that needs no provider: it adds the question to the notes, and then lists the notes.
  */
 import type * as Prompt from "effect/ai/Prompt"
@@ -23,18 +24,20 @@ const script = ScriptedModel.layer([
   (prompt) => `The notes are: ${ScriptedModel.resultsIn(prompt).at(-1)}`
 ])
 
-const settings = Config.all({
-  url: Config.option(Config.String("MODEL_URL")),
-  model: Config.withDefault(Config.String("MODEL_NAME"), ""),
+/** The provider. `MODEL_URL` is of no use without the name of a model. */
+const provider = Config.all({
+  url: Config.String("MODEL_URL"),
+  model: Config.NonEmptyString("MODEL_NAME"),
   key: Config.option(Config.Redacted("MODEL_KEY"))
 })
 
-export const layer = Layer.unwrap(Effect.map(settings, ({ key, model, url }) =>
-  Option.match(url, {
-    onNone: () => script,
-    onSome: (url) =>
-      Layer.provide(
-        ChatCompletions.layer({ url, model, key: Option.getOrUndefined(key) }),
-        FetchHttpClient.layer
-      )
-  })))
+export const layer = Layer.unwrap(
+  Effect.gen(function*() {
+    if (Option.isNone(yield* Config.option(Config.String("MODEL_URL")))) return script
+    const { key, model, url } = yield* provider
+    return Layer.provide(
+      ChatCompletions.layer({ url, model, key: Option.getOrUndefined(key) }),
+      FetchHttpClient.layer
+    )
+  })
+)
