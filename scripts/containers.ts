@@ -32,7 +32,8 @@ import * as Archives from "./packages/archives.ts"
 import { run } from "./packages/command.ts"
 import * as Registry from "./packages/registry.ts"
 import * as Tools from "./packages/tools.ts"
-import { type Manifest, publicPackages, root } from "./workspace.ts"
+import * as Templates from "./templates.ts"
+import { root } from "./workspace.ts"
 
 const source = path.join(root, "packages", "examples", "container")
 
@@ -56,12 +57,7 @@ const token = "token-of-ada"
 const writeProject = async (folder: string, registry: Registry.Registry): Promise<void> => {
   fs.cpSync(source, folder, { recursive: true })
   const file = path.join(folder, "package.json")
-  const manifest: Manifest = JSON.parse(fs.readFileSync(file, "utf8"))
-  const versions = new Map(publicPackages.map(({ manifest }) => [manifest.name, manifest.version ?? ""]))
-  const devDependencies = Object.fromEntries(
-    Object.entries(manifest.devDependencies ?? {}).map(([name, range]) => [name, versions.get(name) ?? range])
-  )
-  fs.writeFileSync(file, JSON.stringify({ ...manifest, devDependencies }))
+  fs.writeFileSync(file, Templates.withRanges(fs.readFileSync(file, "utf8")))
   // The image takes the packages from the registry of this machine as well.
   fs.writeFileSync(path.join(folder, ".npmrc"), `@${Registry.scope}:registry=${registry.url}\n`)
   fs.appendFileSync(path.join(folder, ".dockerignore"), "!.npmrc\n")

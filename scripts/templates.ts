@@ -32,7 +32,8 @@ export const rangeOf = (name: string): string => {
   return range
 }
 
-const withRanges = (text: string): string => {
+/** Returns the manifest of a project with the ranges of its dependencies. */
+export const withRanges = (text: string): string => {
   const manifest: Readonly<Record<string, unknown>> = JSON.parse(text)
   const resolved = Object.entries(manifest).map(([field, value]) => [
     field,
