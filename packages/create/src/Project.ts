@@ -80,16 +80,26 @@ const filesOf = ({ name, packageManager, template, templates }: Options): Readon
   ]
 }
 
-/** Returns whether a folder is there, which is empty. Fails if something else is there. */
-export const isThere = (folder: string): Effect.Effect<boolean, OccupiedError> =>
-  Effect.suspend(() => {
-    const occupied = (problem: string) => Effect.fail(new OccupiedError({ folder, problem }))
-    const found = fs.lstatSync(folder, { throwIfNoEntry: false })
-    if (found === undefined) return Effect.succeed(false)
-    if (found.isSymbolicLink()) return occupied("is a symbolic link")
-    if (!found.isDirectory()) return occupied("is a file")
-    return fs.readdirSync(folder).length === 0 ? Effect.succeed(true) : occupied("is not empty")
-  })
+/** Runs a step that may throw. */
+const attempt = <A>(folder: string, run: () => A): Effect.Effect<A, NotWrittenError> =>
+  Effect.try({ try: run, catch: (cause) => new NotWrittenError({ folder, cause }) })
+
+/** Returns the reason why a folder cannot become a project. Throws if it cannot be read. */
+const problemOf = (folder: string): string | undefined => {
+  const found = fs.lstatSync(folder, { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  if (found.isSymbolicLink()) return "is a symbolic link"
+  if (!found.isDirectory()) return "is a file"
+  return fs.readdirSync(folder).length === 0 ? undefined : "is not empty"
+}
+
+/** Fails if there is something at a place, other than an empty folder. */
+export const isFree = Effect.fnUntraced(function*(
+  folder: string
+): Effect.fn.Return<void, OccupiedError | NotWrittenError> {
+  const problem = yield* attempt(folder, () => problemOf(folder))
+  if (problem !== undefined) return yield* new OccupiedError({ folder, problem })
+})
 
 /** Removes what was written, the last first. What another program has written meanwhile stays, with its folders. */
 const removeAll = (steps: ReadonlyArray<() => void>): void => {
@@ -143,10 +153,11 @@ export const create = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Project, OccupiedError | NotWrittenError> {
   const folder = path.resolve(options.from, options.folder)
-  const attempt = <A>(run: () => A) =>
-    Effect.try({ try: run, catch: (cause) => new NotWrittenError({ folder, cause }) })
-  const isEmpty = yield* isThere(folder)
-  const files = yield* attempt(() => filesOf(options))
-  yield* attempt(() => void (isEmpty ? write(folder, files) : appear(folder, files)))
+  yield* isFree(folder)
+  yield* attempt(folder, () => {
+    const files = filesOf(options)
+    if (fs.existsSync(folder)) write(folder, files)
+    else appear(folder, files)
+  })
   return { folder }
 })

@@ -43,7 +43,7 @@ export const ask = (
           const chosen = answer.trim() === "" ? usualFolder : answer.trim()
           const problem = name === undefined ? PackageName.problemOf(PackageName.ofFolder(chosen)) : undefined
           return problem === undefined
-            ? Effect.mapBoth(Project.isThere(path.resolve(chosen)), {
+            ? Effect.mapBoth(Project.isFree(path.resolve(chosen)), {
               onFailure: ({ message }) => message,
               onSuccess: () => chosen
             })

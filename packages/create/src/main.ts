@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 /** The program `npm create @effect-mcp`: creates a project from a template. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { fileURLToPath } from "node:url"
 import manifest from "../package.json" with { type: "json" }
 import * as CommandLine from "./CommandLine.ts"
@@ -28,9 +30,20 @@ const create = Effect.fnUntraced(function*(words: ReadonlyArray<string>) {
   return yield* print(NextSteps.of(project, wishes, process.cwd()))
 })
 
+/** Returns the message of an error of this program, or everything that is known of a fault in it. */
+const messageOf = <E extends Error>(cause: Cause.Cause<E>): string =>
+  Option.match(Cause.findErrorOption(cause), {
+    onNone: () => Cause.pretty(cause),
+    onSome: ({ message }) => message
+  })
+
 NodeRuntime.runMain(
   create(process.argv.slice(2)).pipe(
-    Effect.tapError(({ message }) => Effect.sync(() => process.stderr.write(`error: ${message}\n`)))
+    Effect.tapCause((cause) =>
+      Effect.sync(() => {
+        if (!Cause.hasInterruptsOnly(cause)) process.stderr.write(`error: ${messageOf(cause)}\n`)
+      })
+    )
   ),
   { disableErrorReporting: true }
 )

@@ -110,6 +110,14 @@ describe.concurrent("npm create @effect-mcp", () => {
     assert.deepStrictEqual(fs.readdirSync(cwd).toSorted(), ["dangling", "empty", "file", "full", "link"])
   })
 
+  it("names the reason if a place cannot be read", async () => {
+    const cwd = Program.folder()
+    fs.writeFileSync(path.join(cwd, "file"), "mine")
+    const { status, stderr } = await create(cwd, "file/inner", "--template", "stdio")
+    assert.strictEqual(status, 1)
+    assert.match(stderr, /^error: \S+file\/inner cannot be created: ENOTDIR: .+\n$/)
+  })
+
   it("leaves nothing of a project that cannot be written", async () => {
     // Two files of the template have one name in the project, so that writing stops in the middle.
     const broken = Program.folder()
