@@ -4,7 +4,9 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Program from "./program.ts"
 
-const built = Program.folder()
+const folder = Program.folders()
+
+const built = folder()
 let main = ""
 beforeAll(async () => {
   main = await Program.build(built)
@@ -23,7 +25,7 @@ const contentsOf = (folder: string): Readonly<Record<string, string>> =>
 
 describe.concurrent("npm create @effect-mcp", () => {
   it("creates a project with the name of its folder, in folders that do not exist yet", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { status, stderr, stdout } = await create(cwd, "new/my-server", "--template", "stdio")
     assert.deepStrictEqual({ status, stderr }, { status: 0, stderr: "" })
     const contents = contentsOf(path.join(cwd, "new/my-server"))
@@ -35,7 +37,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("prints an entry for a host, which names the absolute file", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { stdout } = await create(cwd, "my server", "--template", "stdio", "--name", "@ada/greeter")
     const [line = ""] = /^ {2}\{.*\}$/m.exec(stdout) ?? []
     assert.deepStrictEqual(JSON.parse(line), {
@@ -45,7 +47,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("prints an entry with a URL, and the command that prints its token", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { stdout } = await create(cwd, "notes", "--template", "http")
     const [line = ""] = /^ {2}\{.*\}$/m.exec(stdout) ?? []
     const headers = { Authorization: "Bearer TOKEN" }
@@ -56,7 +58,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("prints the commands of the package manager that runs it, or of the one that is named", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const agents = { npm_config_user_agent: "pnpm/12.21.0 npm/? node/v24.21.0 linux x64" }
     const pnpm = await Program.run(main, ["one", "--template", "agent"], cwd, agents)
     assert.include(
@@ -68,7 +70,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("writes the settings that Yarn needs, and those of no other package manager", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     await create(cwd, "one", "--template", "stdio", "--package-manager", "yarn")
     assert.include(fs.readFileSync(path.join(cwd, "one/.yarnrc.yml"), "utf8"), "\nnodeLinker: node-modules\n")
     await create(cwd, "two", "--template", "stdio", "--package-manager", "deno")
@@ -76,7 +78,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("fills an empty folder, also the current one", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     fs.mkdirSync(path.join(cwd, "here"))
     const { status, stdout } = await create(path.join(cwd, "here"), ".", "--template", "http")
     assert.strictEqual(status, 0)
@@ -85,7 +87,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("rejects a folder that is not empty, a file and a symbolic link, and changes nothing", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     fs.mkdirSync(path.join(cwd, "full"))
     fs.writeFileSync(path.join(cwd, "full", ".hidden"), "mine")
     fs.writeFileSync(path.join(cwd, "file"), "mine")
@@ -111,7 +113,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("names the reason if a place cannot be read", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     fs.writeFileSync(path.join(cwd, "file"), "mine")
     const { status, stderr } = await create(cwd, "file/inner", "--template", "stdio")
     assert.strictEqual(status, 1)
@@ -120,9 +122,9 @@ describe.concurrent("npm create @effect-mcp", () => {
 
   it("leaves nothing of a project that cannot be written", async () => {
     // Two files of the template have one name in the project, so that writing stops in the middle.
-    const broken = Program.folder()
+    const broken = folder()
     fs.cpSync(built, broken, { recursive: true })
-    const cwd = Program.folder()
+    const cwd = folder()
     fs.mkdirSync(path.join(cwd, "empty"))
     fs.copyFileSync(path.join(broken, "templates/tools/_gitignore"), path.join(broken, "templates/tools/.gitignore"))
     const faulty = (folder: string) => Program.run(path.join(broken, "main.js"), [folder, "--template", "tools"], cwd)
@@ -145,7 +147,7 @@ describe.concurrent("npm create @effect-mcp", () => {
     [["My Server", "--template", "stdio"], /^error: "My Server" is no name of a package: .*; set --name\n$/],
     [["a", "--template", "stdio", "--name", "@a"], /^error: "@a" is no name of a package: .*; set --name\n$/]
   ])("with %j fails with one line that says what to write", async (args, line) => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { status, stderr, stdout } = await create(cwd, ...args)
     assert.strictEqual(status, 1)
     assert.strictEqual(stdout, "")
@@ -154,7 +156,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("prints its version, and its help with each template and flag", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const manifest = JSON.parse(fs.readFileSync(new URL("../package.json", import.meta.url), "utf8"))
     assert.strictEqual((await create(cwd, "--version")).stdout, `${manifest.version}\n`)
     const { stdout } = await create(cwd, "--help")
@@ -164,7 +166,7 @@ describe.concurrent("npm create @effect-mcp", () => {
   })
 
   it("installs if it is asked to, and names the command if that fails", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const tools = path.join(cwd, "bin")
     fs.mkdirSync(tools)
     // A package manager of this name that records how it was called.

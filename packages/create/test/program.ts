@@ -1,4 +1,5 @@
 /** The program as users run it: bundled, beside its templates. */
+import { afterAll } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -13,19 +14,15 @@ export interface Run {
   readonly stderr: string
 }
 
-let all: string | undefined
-
 /**
- * Creates a folder, which is removed at the end. It is in the workspace, so that projects in it find the packages, and
- * not in `node_modules`, where Node runs no TypeScript. Git ignores it.
+ * Returns a function that creates folders, all of which are removed after the tests of the file that calls this. They
+ * are in the workspace, so that projects in them find the packages, and not in `node_modules`, where Node runs no
+ * TypeScript. Git ignores them.
  */
-export const folder = (): string => {
-  if (all === undefined) {
-    const created = fs.mkdtempSync(path.join(root, ".examples-"))
-    process.once("exit", () => fs.rmSync(created, { recursive: true, force: true }))
-    all = created
-  }
-  return fs.mkdtempSync(path.join(all, "create-"))
+export const folders = (): () => string => {
+  const all = fs.mkdtempSync(path.join(root, ".examples-"))
+  afterAll(() => fs.rmSync(all, { recursive: true, force: true }))
+  return () => fs.mkdtempSync(path.join(all, "create-"))
 }
 
 /** Builds the program into a folder, and returns its file. */

@@ -5,7 +5,9 @@ import * as path from "node:path"
 import * as Program from "./program.ts"
 import * as Terminal from "./terminal.ts"
 
-const built = Program.folder()
+const folder = Program.folders()
+
+const built = folder()
 let main = ""
 beforeAll(async () => {
   main = await Program.build(built)
@@ -19,7 +21,7 @@ const inTerminal = (cwd: string, args: ReadonlyArray<string>, answers: Terminal.
 
 describe.concurrent("in a terminal, npm create @effect-mcp", () => {
   it("asks for the folder, the template and the package manager, of which the running one is the first", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { status, written } = await inTerminal(cwd, [], [
       ["The folder of the project", `my-http${enter}`],
       ["The template", down + enter],
@@ -32,7 +34,7 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
   })
 
   it("asks again for a folder whose name is no name of a package", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { status, written } = await inTerminal(cwd, ["--template", "tools", "--package-manager", "npm"], [
       ["The folder of the project", `My${enter}`],
       ["npm accepts lower-case letters", `\u{7f}\u{7f}mine${enter}`]
@@ -42,7 +44,7 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
   })
 
   it("asks again for a folder that is not empty", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     fs.mkdirSync(path.join(cwd, "full/inner"), { recursive: true })
     const { status } = await inTerminal(cwd, ["--template", "tools", "--package-manager", "npm"], [
       ["The folder of the project", `full${enter}`],
@@ -53,7 +55,7 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
   })
 
   it("takes the first choices of a person who only presses Enter", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { status } = await inTerminal(cwd, [], [
       ["The folder of the project", enter],
       ["The template", enter],
@@ -64,14 +66,14 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
   })
 
   it("asks nothing that the command line has", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { status, written } = await inTerminal(cwd, ["mine", "--template", "tools"], [])
     assert.strictEqual(status, 0)
     assert.notInclude(written, "The package manager")
   })
 
   it("creates nothing after Ctrl-C", async () => {
-    const cwd = Program.folder()
+    const cwd = folder()
     const { status, written } = await inTerminal(cwd, [], [["The folder of the project", "\u{3}"]])
     assert.notStrictEqual(status, 0)
     assert.include(written, "nothing is created")
@@ -81,7 +83,7 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
 
 describe("an agent in a terminal", () => {
   it("asks before it adds a note, and Ctrl-C ends it", async () => {
-    const cwd = path.join(Program.folder(), "agent")
+    const cwd = path.join(folder(), "agent")
     assert.strictEqual((await Program.run(main, [cwd, "--template", "agent"], built)).status, 0)
     const ask = (typed: string) =>
       Terminal.run([process.execPath, "src/main.ts", "tea"], cwd, [["{\"text\":\"tea\"}? (y/N)", typed]])

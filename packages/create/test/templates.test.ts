@@ -15,11 +15,13 @@ const templates = path.join(root, "packages/create/templates")
 /** Reads a JSON file. */
 const json = (...names: ReadonlyArray<string>) => JSON.parse(fs.readFileSync(path.join(...names), "utf8"))
 
+const folder = Program.folders()
+
 /** A folder with a project of each template. */
-const projects = Program.folder()
+const projects = folder()
 
 beforeAll(async () => {
-  const main = await Program.build(Program.folder())
+  const main = await Program.build(folder())
   for (const name of Templates.names) {
     const { status, stderr } = await Program.run(main, [name, "--template", name], projects)
     assert.strictEqual(status, 0, stderr)

@@ -5,7 +5,9 @@ import * as path from "node:path"
 import { read, root } from "../../../scripts/workspace.ts"
 import * as Program from "./program.ts"
 
-const project = path.join(Program.folder(), "my-server")
+const folder = Program.folders()
+
+const project = path.join(folder(), "my-server")
 
 /** Runs a program of Node in the project, and returns what it prints to both outputs. */
 const run = async (file: string, ...args: ReadonlyArray<string>): Promise<string> => {
@@ -40,7 +42,7 @@ const server = read("docs/start/first-server.md")
 const client = read("docs/start/first-client.md")
 
 beforeAll(async () => {
-  const main = await Program.build(Program.folder())
+  const main = await Program.build(folder())
   const { status, stderr } = await Program.run(main, ["my-server", "--template", "stdio"], path.dirname(project))
   assert.strictEqual(status, 0, stderr)
   const written = [...filesOf(server), ...filesOf(client)]

@@ -1,7 +1,7 @@
 /**
- * The model of the agent, by the environment: a provider if `MODEL_URL` is set, with `MODEL_NAME`, and `MODEL_KEY` if
- * the provider needs one.
- * Without it, a script that needs no provider: it adds the question to the notes, and then lists the notes.
+ * The model of the agent, by the environment: a provider if `MODEL_URL` is set, with `MODEL_NAME`, and with `MODEL_KEY`
+ * if it needs one. Without `MODEL_URL`, a script that needs no provider: it adds the question to the notes, and then
+ * lists the notes.
  */
 import type * as Prompt from "effect/ai/Prompt"
 import * as Config from "effect/Config"
