@@ -6,11 +6,12 @@
  * contain those of the project. An archive has what runs and what describes it: no sources, no source maps.
  * Effect may break a module in a folder, such as `effect/http/HttpServer`, in each minor version, so a package that
  * imports one has a peer of one minor version. The peers of a package are peers of those that depend on it, because
- * some package managers give a package only what it names itself. The sources of a package have its version, by which a
- * program notices that it has loaded packages that do not fit.
+ * some package managers give a package only what it names itself. For the same reason, the README of a library
+ * installs the packages of its programs, and its peers. The sources of a package have its version, by which a program
+ * notices that it has loaded packages that do not fit.
  *
- * `node scripts/manifests.ts` prints each difference as `file message`, and
- * fails if there is any. `--update` first writes the fields and the versions, and makes relative links absolute.
+ * `node scripts/manifests.ts` prints each difference as `file message`, and fails if there is any. `--update` first
+ * writes the fields and the versions, and makes relative links absolute.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -18,7 +19,7 @@ import { parseArgs } from "node:util"
 import * as addresses from "./addresses.ts"
 import { orExit } from "./commandLine.ts"
 import { parse } from "./syntax.ts"
-import { type Package, publicPackages, read, root } from "./workspace.ts"
+import { libraries, type Package, publicPackages, read, root } from "./workspace.ts"
 
 const { values: { update } } = orExit(() => parseArgs({ options: { update: { type: "boolean" } } }))
 
@@ -104,6 +105,24 @@ const problemsOfPeers = (one: Package): ReadonlyArray<string> => {
   ]
 }
 
+/** Returns the README of a library, if its commands do not install the packages of its programs and its peers. */
+const problemsOfInstallation = ({ folder, manifest: { name, peerDependencies = {} } }: Package) => {
+  const readme = `packages/${folder}/README.md`
+  const text = read(readme)
+  const imported = Array.from(text.matchAll(/ from "(@effect-mcp\/[\w-]+)/g), ([, other = ""]) => other)
+  // The minor version is that of the range.
+  const peers = Object.entries(peerDependencies).map(([peer, range]) =>
+    range.startsWith("~") ? `${peer}@${range.slice(1).replace(/\.\d+$/, "")}` : peer
+  )
+  const words = Array.from(new Set([name, ...imported, ...peers]))
+  const installed = new Set(
+    Array.from(text.matchAll(/^npm install (.+)$/gm), ([, list = ""]) => list.split(" ")).flat()
+  )
+  return words.every((word) => installed.has(word))
+    ? []
+    : [`${readme} has no command such as npm install ${words.join(" ")}`]
+}
+
 const problemsOf = (one: Package): ReadonlyArray<string> => {
   const manifest: Readonly<Record<string, unknown>> = JSON.parse(read(one.manifestFile))
   const given = manifest["keywords"]
@@ -120,6 +139,7 @@ const problemsOf = (one: Package): ReadonlyArray<string> => {
       .filter(({ file, text }) => text !== read(file))
       .map(({ file }) => `${file} lacks the version of ${one.manifestFile}; ${fix}`),
     ...problemsOfPeers(one),
+    ...libraries.includes(one) ? problemsOfInstallation(one) : [],
     ...missing.map((keyword) => `${one.manifestFile} lacks the keyword "${keyword}"`),
     ...pagesOf(one).flatMap((page) =>
       Array.from(
