@@ -109,7 +109,7 @@ export const make = <
   RT,
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never,
-  const A extends McpAnswers.Answers<unknown> = {}
+  const A extends McpAnswers.Answers<unknown> = McpAnswers.Answers
 >(
   target: McpTarget<E, RT>,
   options: Options<H, R, A> & McpAnswers.Checked<H, A>
@@ -144,7 +144,7 @@ export const layerAs = <
   RT,
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never,
-  const A extends McpAnswers.Answers<unknown> = {}
+  const A extends McpAnswers.Answers<unknown> = McpAnswers.Answers
 >(
   key: Context.Key<Self, McpClientShape>,
   target: McpTarget<E, RT>,
@@ -178,7 +178,7 @@ export const layer = <
   RT,
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never,
-  const A extends McpAnswers.Answers<unknown> = {}
+  const A extends McpAnswers.Answers<unknown> = McpAnswers.Answers
 >(
   target: McpTarget<E, RT>,
   options: Options<H, R, A> & McpAnswers.Checked<H, A>

@@ -422,7 +422,7 @@ export const make = <
   const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never,
-  const A extends McpAnswers.Answers<unknown> = {}
+  const A extends McpAnswers.Answers<unknown> = McpAnswers.Answers
 >(
   targets: Targets,
   options: Options<keyof Targets & string, H, R, A> & McpAnswers.Checked<H, A>
@@ -460,7 +460,7 @@ export const layerAs = <
   const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never,
-  const A extends McpAnswers.Answers<unknown> = {}
+  const A extends McpAnswers.Answers<unknown> = McpAnswers.Answers
 >(
   key: Context.Key<Self, McpClientsShape<keyof Targets & string>>,
   targets: Targets,
@@ -496,7 +496,7 @@ export const layer = <
   const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
   R = never,
-  const A extends McpAnswers.Answers<unknown> = {}
+  const A extends McpAnswers.Answers<unknown> = McpAnswers.Answers
 >(
   targets: Targets,
   options: Options<keyof Targets & string, H, R, A> & McpAnswers.Checked<H, A>

@@ -608,6 +608,26 @@ it("a client and a group need the services of their answers", () => {
   expectTypeOf<Layer.Services<typeof layer>>().toEqualTypeOf<Person | Model>()
 })
 
+it("answers that are written in the options know the types of their questions", () => {
+  const client = McpClient.make(askingServer(book), {
+    info,
+    answers: {
+      elicit: (question) => McpAnswers.accept(question, { name: question.server }),
+      sample: ({ server }) =>
+        Effect.map(Model, ({ text }) => ({ ...sampled, content: { type: "text", text: `${server}: ${text}` } })),
+      approve: ({ server }) => Effect.succeed(server === "booking")
+    }
+  })
+  expectTypeOf<Effect.Services<typeof client>>().toEqualTypeOf<Model | Scope.Scope>()
+  const group = McpClients.make({ booking: askingServer(book) }, {
+    info,
+    answers: McpAnswers.make({ elicit: (question) => McpAnswers.accept(question, { name: question.server }) })
+  })
+  expectTypeOf<Effect.Services<typeof group>>().toEqualTypeOf<Scope.Scope>()
+  const plain = McpClient.make(askingServer(book), { info })
+  expectTypeOf<Effect.Services<typeof plain>>().toEqualTypeOf<Scope.Scope>()
+})
+
 it.effect("answers run with the services of the client", () =>
   Effect.gen(function*() {
     const client = yield* McpClient.make(askingServer(summarize), { info, answers: answersOfServices })

@@ -6,6 +6,7 @@
 import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
+import { SealInMemory } from "@effect-mcp/session/internal"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -452,7 +453,7 @@ export const layerMemory = <A, E, R, RO = never>(
     Effect.gen(function*() {
       const { principal, serialization, ...rest } = options
       const pair = yield* MemoryTransport.make({ principal, ...(serialization === undefined ? {} : { serialization }) })
-      yield* Effect.provideService(open<A, E, R, RO>(groups, rest), Transport, pair.server)
+      yield* SealInMemory.provide(Effect.provideService(open<A, E, R, RO>(groups, rest), Transport, pair.server))
       return pair.client
     })
   ))

@@ -199,7 +199,8 @@ export const layer = (options: Options): Layer.Layer<never> =>
 
 /**
  * Provides a seal with a secret that is generated for this Layer, and logs no warning. No other process accepts its
- * states, and they end with this process. `McpServer.runMainStdio` does so, because its one client has one process.
+ * states, and they end with this process. `McpServer.runMainStdio` does so, because its one client has one process, and
+ * so do servers in memory.
  *
  * @example
  * ```ts

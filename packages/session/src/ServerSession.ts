@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
+import * as SealInMemory from "./internal/server/SealInMemory.ts"
 import type * as ServerDefinition from "./internal/server/ServerDefinition.ts"
 import * as ServerSessionImplementation from "./internal/server/ServerSessionImplementation.ts"
 import type * as Shapes from "./internal/server/ServerSessionShape.ts"
@@ -271,7 +272,7 @@ export const layerMemory = <const H extends Handlers.Handlers<"client", unknown>
     Transport,
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      yield* make<H, R>(handlers, options).pipe(Effect.provideService(Transport, pair.server))
+      yield* make<H, R>(handlers, options).pipe(Effect.provideService(Transport, pair.server), SealInMemory.provide)
       return pair.client
     })
   ))
