@@ -1,9 +1,9 @@
 /** The next steps with a new project: commands, and the entry of its server for a host. */
 import * as path from "node:path"
+import type { Choices } from "./Choices.ts"
 import * as PackageManager from "./PackageManager.ts"
 import type * as Project from "./Project.ts"
 import type * as Template from "./Template.ts"
-import type { Wishes } from "./Wishes.ts"
 
 /** Returns a word as a shell reads it. */
 const quoted = (word: string): string => {
@@ -14,7 +14,7 @@ const quoted = (word: string): string => {
 /** Returns the lines with the entry of a server, in the form of a file with `mcpServers`. */
 const linesOf = (
   entry: Template.HostEntry,
-  { name, packageManager }: Wishes,
+  { name, packageManager }: Choices,
   folder: string
 ): ReadonlyArray<string> => {
   const lines = (hosts: string, server: unknown) => [
@@ -37,10 +37,10 @@ const linesOf = (
 /** Returns the text that the program prints at its end. */
 export const of = (
   { folder }: Project.Project,
-  wishes: Wishes,
+  choices: Choices,
   from: string
 ): string => {
-  const { isInstalled, name, packageManager, template } = wishes
+  const { isInstalled, name, packageManager, template } = choices
   const place = path.relative(from, folder)
   const commands = [
     ...place === "" ? [] : [`cd ${quoted(place)}`],
@@ -52,7 +52,7 @@ export const of = (
     `Created ${name} from the template ${template.name}. Next:`,
     "",
     ...commands.map((command) => `  ${command}`),
-    ...entry === undefined ? [] : ["", ...linesOf(entry, wishes, folder)],
+    ...entry === undefined ? [] : ["", ...linesOf(entry, choices, folder)],
     "",
     "README.md has the rest."
   ].join("\n")

@@ -6,11 +6,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { fileURLToPath } from "node:url"
 import manifest from "../package.json" with { type: "json" }
+import * as Choices from "./Choices.ts"
 import * as CommandLine from "./CommandLine.ts"
 import * as NextSteps from "./NextSteps.ts"
 import * as PackageManager from "./PackageManager.ts"
 import * as Project from "./Project.ts"
-import * as Wishes from "./Wishes.ts"
 
 const print = (text: string) => Effect.sync(() => process.stdout.write(`${text}\n`))
 
@@ -19,15 +19,15 @@ const create = Effect.fnUntraced(function*(words: ReadonlyArray<string>) {
   if (command.kind !== "create") {
     return yield* print(command.kind === "help" ? CommandLine.help : manifest.version)
   }
-  const wishes = yield* Wishes.complete(command.options, {
+  const choices = yield* Choices.complete(command.options, {
     isTerminal: process.stdin.isTTY && process.stdout.isTTY,
     running: PackageManager.running(process.env["npm_config_user_agent"])
   })
   // The templates lie beside this program in its package.
   const templates = fileURLToPath(new URL("templates/", import.meta.url))
-  const project = yield* Project.create({ ...wishes, templates, from: process.cwd() })
-  if (wishes.isInstalled) yield* PackageManager.install(wishes.packageManager, project.folder)
-  return yield* print(NextSteps.of(project, wishes, process.cwd()))
+  const project = yield* Project.create({ ...choices, templates, from: process.cwd() })
+  if (choices.isInstalled) yield* PackageManager.install(choices.packageManager, project.folder)
+  return yield* print(NextSteps.of(project, choices, process.cwd()))
 })
 
 /** Returns the message of an error of this program, or everything that is known of a fault in it. */

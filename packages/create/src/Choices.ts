@@ -5,7 +5,7 @@ import type * as PackageManager from "./PackageManager.ts"
 import * as PackageName from "./PackageName.ts"
 import * as Template from "./Template.ts"
 
-export interface Wishes {
+export interface Choices {
   /** The folder of the project, as it was written. */
   readonly folder: string
   /** The name in `package.json`. */
@@ -15,7 +15,8 @@ export interface Wishes {
   readonly isInstalled: boolean
 }
 
-export interface Circumstances {
+/** The way in which the program is run. */
+export interface Invocation {
   /** Whether a person can be asked. */
   readonly isTerminal: boolean
   /** The package manager that runs this program. */
@@ -25,7 +26,7 @@ export interface Circumstances {
 /** Asks for what the command line has left out. Fails without a terminal, and if npm does not accept the name. */
 export const complete = Effect.fnUntraced(function*(
   options: CommandLine.Options,
-  { isTerminal, running }: Circumstances
+  { isTerminal, running }: Invocation
 ) {
   const isMissing = options.folder === undefined || options.template === undefined
   if (isMissing && !isTerminal) {
@@ -42,12 +43,12 @@ export const complete = Effect.fnUntraced(function*(
   if (problem !== undefined) {
     return yield* new CommandLine.UsageError({ message: `"${name}" is no name of a package: ${problem}; set --name` })
   }
-  const wishes: Wishes = {
+  const choices: Choices = {
     folder: answers.folder,
     name,
     template: Template.of(answers.template),
     packageManager: answers.packageManager ?? options.packageManager ?? running ?? "npm",
     isInstalled: options.isInstalled
   }
-  return wishes
+  return choices
 })
