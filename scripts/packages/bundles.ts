@@ -39,10 +39,10 @@ const largest: Readonly<Record<string, number>> = {
 }
 
 /** Returns whether a module needs Node or another platform. */
-const isForeign = (id: string): boolean => id.startsWith("node:") || id.includes("/@effect/platform-")
+export const isForeign = (id: string): boolean => id.startsWith("node:") || id.includes("/@effect/platform-")
 
 /** Bundles a file by rolldown. Returns the modules of the bundle, and what it still imports. */
-const byRolldown = async (input: string, file: string, conditionNames: Array<string>) => {
+export const byRolldown = async (input: string, file: string, conditionNames: Array<string>) => {
   const { output } = await build({
     input,
     platform: "browser",
@@ -107,6 +107,21 @@ const listening = (worker: typeof Worker) =>
 /** The server of the worker over WebSockets, which workers do not serve. */
 const overWebSocket = WebSocketServer.layerNode({ port: 0, path: "/mcp" }).pipe(Layer.provide(Worker.host))
 
+/** Fails unless the bundled pages call the tool of the bundled worker, and of a server over a WebSocket. */
+export const call = async (fileOf: (program: string) => string): Promise<void> => {
+  // The compiler does not see bundles. These have the types of their programs.
+  const worker: typeof Worker = await import(pathToFileURL(fileOf("worker")).href)
+  for (const [name, protocol] of Object.entries(pages)) {
+    const page: typeof Page = await import(pathToFileURL(fileOf(name)).href)
+    const greet = (port: number) => page.greet(`${protocol}://127.0.0.1:${port}/mcp`, "Ada")
+    const content = await atPort(protocol === "ws" ? overWebSocket : listening(worker), greet)
+    deepStrictEqual(content, [{ type: "text", text: "Hello, Ada!" }])
+  }
+}
+
+/** All programs. */
+export const names: ReadonlyArray<string> = ["worker", "protectedWorker", ...Object.keys(pages), "pageWithTokens"]
+
 /** Bundles the programs in a project with the packages, runs the bundles, and returns a line for each. */
 export const check = async (project: string): Promise<ReadonlyArray<string>> => {
   fs.cpSync(programs, project, { recursive: true })
@@ -116,11 +131,10 @@ export const check = async (project: string): Promise<ReadonlyArray<string>> => 
       byRolldown(input, file, ["browser", "import", "default"]),
     esbuild: byEsbuild
   }
-  const expected = [{ type: "text", text: "Hello, Ada!" }]
   const lines: Array<string> = []
   for (const [bundler, bundle] of Object.entries(bundlers)) {
     const fileOf = (name: string) => path.join(project, "bundles", `${bundler.replaceAll(" ", "-")}-${name}.js`)
-    for (const name of ["worker", "protectedWorker", ...Object.keys(pages), "pageWithTokens"]) {
+    for (const name of names) {
       const { imported, modules } = await bundle(path.join(project, `${name}.ts`), fileOf(name))
       deepStrictEqual([...imported, ...modules.filter(isForeign)], [], `${bundler}: ${name}`)
       lines.push(`${bundler}: ${name} ${sizeOf(fileOf(name))}`)
@@ -129,13 +143,7 @@ export const check = async (project: string): Promise<ReadonlyArray<string>> => 
       const bytes = gzipSync(fs.readFileSync(fileOf(name))).length
       if (bytes > limit * 1000) throw new Error(`${name} has ${bytes} bytes by gzip, more than ${limit} kB`)
     }
-    // The compiler does not see bundles. These have the types of their programs.
-    const worker: typeof Worker = await import(pathToFileURL(fileOf("worker")).href)
-    for (const [name, protocol] of Object.entries(pages)) {
-      const page: typeof Page = await import(pathToFileURL(fileOf(name)).href)
-      const call = (port: number) => page.greet(`${protocol}://127.0.0.1:${port}/mcp`, "Ada")
-      deepStrictEqual(await atPort(protocol === "ws" ? overWebSocket : listening(worker), call), expected)
-    }
+    await call(fileOf)
   }
   return lines
 }

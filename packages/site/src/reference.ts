@@ -124,7 +124,7 @@ export const stageModules = async (): Promise<void> => {
     tsconfig: path.join(root, "packages/site/tsconfig.reference.json"),
     // `pnpm check` reports the errors of the sources.
     skipErrorChecking: true,
-    blockTags: [...TypeDoc.OptionDefaults.blockTags, "@stability"],
+    blockTags: [...TypeDoc.OptionDefaults.blockTags, "@stability" as const],
     excludeInternal: true,
     // Without this, each error has the members of Effect's, of Error and of its constructor.
     excludeExternals: true,
