@@ -22,7 +22,6 @@ import type { BoundedList } from "./internal/lists/BoundedList.ts"
 import { LatestByKey } from "./internal/lists/LatestByKey.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
 import * as SupervisedClient from "./internal/supervision/SupervisedClient.ts"
-import { defaultWaitTimeout } from "./internal/supervision/WaitingTime.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
@@ -260,7 +259,6 @@ const makeAny = Effect.fnUntraced(function*(
       const supervised = yield* SupervisedClient.make(target, clientOptions(options, server, own))
       const member = yield* Member.make(server, supervised, {
         listWaitMillis,
-        waitTimeout: own?.waitTimeout ?? options.waitTimeout ?? defaultWaitTimeout,
         changed,
         statusChanged: (name, status) => {
           latest.set(name, { server: name, status })

@@ -1,5 +1,5 @@
 /** A supervised client that cannot connect until the program, its configuration or its system is corrected. */
-import { McpClient, McpTarget } from "@effect-mcp/client/node"
+import { McpClient, McpClients, McpTarget } from "@effect-mcp/client/node"
 import { Revision } from "@effect-mcp/protocol"
 import { SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseClient, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport/node"
@@ -89,6 +89,24 @@ describe("a problem that waiting does not solve", () => {
         assert.lengthOf(warnings, 1)
       }))
   }
+
+  it.live("calls of a group whose tools are not known yet fail at once as well", () =>
+    Effect.gen(function*() {
+      const port = yield* freePort
+      yield* answering(port, 401)
+      const clients = yield* McpClients.make({
+        notes: McpTarget.url(withQuery(port)),
+        gone: McpTarget.command("/no/such/program")
+      }, { ...options, waitTimeout: "1 minute" })
+      yield* clients.settled("20 seconds")
+      const prompt = Effect.asVoid(clients.getPrompt("gone__x"))
+      for (const call of [...["notes__list", "gone__x"].map((tool) => Effect.asVoid(clients.callTool(tool))), prompt]) {
+        const error = yield* Effect.flip(call)
+        assert.strictEqual(error._tag, "ServerUnavailableError")
+        assert.isBelow(error._tag === "ServerUnavailableError" ? error.waitedMillis : Infinity, 20_000)
+        assert.match(error.message, /; correct the cause$/)
+      }
+    }))
 
   it.live("a wrong path names the URL and what to do, and calls wait, because a gateway may answer so for a time", () =>
     Effect.gen(function*() {

@@ -27,7 +27,7 @@ export type Observe = (uri: string) => Effect.Effect<void, McpError.McpError, Sc
  */
 export const make = Effect.fnUntraced(function*(
   id: string,
-  { session, watched }: SupervisedSessions.SupervisedSessions,
+  { ready, watched }: SupervisedSessions.SupervisedSessions,
   updated: (uri: string) => Effect.Effect<void>
 ): Effect.fn.Return<Observe, never, Scope.Scope> {
   // The services are those of the proxy, and none of the request that subscribes first.
@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function*(
       })
   })
   return (uri: string) =>
-    Effect.andThen(session, RcMap.get(observed, uri)).pipe(
+    Effect.andThen(ready(), RcMap.get(observed, uri)).pipe(
       Effect.catchTag("ServerUnavailableError", (error) => Effect.fail(RemoteErrors.withoutSession(method)(error))),
       Effect.catch(RemoteErrors.failing(id))
     )

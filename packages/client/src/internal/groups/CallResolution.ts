@@ -4,13 +4,9 @@ import type { Tool } from "@effect-mcp/protocol"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import { NoSuchNameError } from "../../GroupError.ts"
 import type * as GroupList from "../../GroupList.ts"
 import type * as McpCall from "../../McpCall.ts"
-import type { McpClientShape } from "../../McpClient.ts"
-import * as ServerStatus from "../../ServerStatus.ts"
-import { ServerUnavailableError } from "../../ServerUnavailableError.ts"
 import type { GroupNames, Kind } from "./GroupNames.ts"
 import type { Member } from "./Member.ts"
 import * as PublicNames from "./PublicNames.ts"
@@ -42,26 +38,6 @@ export interface ResolvedTool {
 const maxRereadings = 2
 
 type Options = McpCall.CallOptions<unknown> | undefined
-
-/** Waits for a server, as long as a call does. */
-const untilReady = (
-  client: McpClientShape,
-  waitTimeout: Duration.Input
-): Effect.Effect<unknown, ServerUnavailableError> =>
-  Effect.timeoutOrElse(
-    Stream.runHead(Stream.filter(client.statuses, (one) => one._tag === "Ready" || ServerStatus.isFinal(one))),
-    {
-      duration: waitTimeout,
-      orElse: () =>
-        Effect.flatMap(
-          client.status,
-          (status) =>
-            Effect.fail(
-              new ServerUnavailableError({ server: client.name, status, waitedMillis: Duration.toMillis(waitTimeout) })
-            )
-        )
-    }
-  )
 
 /** Bounds a reading before a call by the deadlines of the call. */
 const inTime = <A, E>(
@@ -167,7 +143,7 @@ export class CallResolution {
     const { prompts, tools } = this.#dependencies
     if (member === undefined) return inTime(kind, Effect.asVoid(kind === "tool" ? tools : prompts), options)
     return Effect.andThen(
-      untilReady(member.client, options?.waitTimeout ?? member.waitTimeout),
+      member.ready(options?.waitTimeout),
       inTime(kind, kind === "tool" ? this.#learnTools(member) : this.#learnPrompts(member), options)
     )
   }

@@ -1,7 +1,6 @@
 /** One server of a group: its client, and its lists as the group has them. */
 
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -25,16 +24,14 @@ export interface Member {
   readonly name: string
   readonly client: McpClientShape
   readonly callTool: SupervisedClient["callTool"]
+  readonly ready: SupervisedClient["ready"]
   readonly toolChanges: SupervisedClient["toolChanges"]
   readonly lists: MemberLists
-  /** The time that calls wait for the server by default. */
-  readonly waitTimeout: Duration.Input
 }
 
 /** The parts of a group that a member uses. */
 export interface MemberDependencies {
   readonly listWaitMillis: number
-  readonly waitTimeout: Duration.Input
   readonly changed: (server: string, list: ListName) => void
   readonly statusChanged: (server: string, status: ServerStatus) => void
 }
@@ -42,8 +39,8 @@ export interface MemberDependencies {
 /** Creates a member, and reports the changes of its client until the scope closes. */
 export const make = Effect.fnUntraced(function*(
   name: string,
-  { callTool, client, toolChanges }: SupervisedClient,
-  { changed, listWaitMillis, statusChanged, waitTimeout }: MemberDependencies
+  { callTool, client, ready, toolChanges }: SupervisedClient,
+  { changed, listWaitMillis, statusChanged }: MemberDependencies
 ): Effect.fn.Return<Member, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const listOf = <A>(list: BoundedListOf<A>, changes: ListName) =>
@@ -83,7 +80,7 @@ export const make = Effect.fnUntraced(function*(
       })),
     { startImmediately: true }
   )
-  return { name, client, callTool, toolChanges, lists, waitTimeout }
+  return { name, client, callTool, ready, toolChanges, lists }
 })
 
 type BoundedListOf<A> = ConstructorParameters<typeof BoundedList<A>>[0]["list"]

@@ -133,6 +133,8 @@ export interface SupervisedClient {
     input?: { readonly [name: string]: unknown },
     options?: McpCall.CallOptions<R>
   ) => Effect.Effect<Tool.CallToolResult, McpCall.CallError | E, R>
+  /** Waits for a session, as a call does. */
+  readonly ready: SupervisedSessions.SupervisedSessions["ready"]
   /** Returns the number of times that the list of the tools may have changed. */
   readonly toolChanges: () => number
 }
@@ -242,7 +244,7 @@ export const make = Effect.fnUntraced(function*(
     account: account && { ...account, login: (options) => Effect.tap(account.login(options), () => sessions.retry) },
     status: Effect.sync(() => board.status),
     statuses: board.changes,
-    session: sessions.session,
+    session: sessions.ready(),
     tools: lists.tools.all,
     prompts: lists.prompts.all,
     resources: lists.resources.all,
@@ -262,13 +264,14 @@ export const make = Effect.fnUntraced(function*(
     tasks: SupervisedTasks.make({
       server: name,
       ids: Option.getOrUndefined(yield* Effect.serviceOption(TaskIds.TaskIds)) ?? (yield* TaskIds.makeMemory),
-      session: sessions.session,
+      session: sessions.ready(),
       send: (given, reads, request) => send(given, () => Effect.succeed(reads), request)
     })
   }
   return {
     client: { ...client, of: McpTypedClient.make(client) },
     callTool,
+    ready: sessions.ready,
     toolChanges: () => lists.tools.changes
   }
 })

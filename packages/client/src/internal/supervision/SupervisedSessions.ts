@@ -71,8 +71,8 @@ export interface SupervisedSessions {
   readonly watched: WatchedResources
   /** Returns the session that was opened last, which may have ended; `undefined` before the first one. */
   readonly current: () => Session | undefined
-  /** Waits for a session. */
-  readonly session: Effect.Effect<Session, ServerUnavailableError>
+  /** Waits for a session, by default as long as the client does. Fails at once while no wait would help. */
+  readonly ready: (waitTimeout?: Duration.Input) => Effect.Effect<Session, ServerUnavailableError>
   /** Connects again now, if the client pauses before its next attempt. */
   readonly retry: Effect.Effect<void>
   /** Sends a call in the present session, or in the next one. `before` runs before each attempt. */
@@ -178,5 +178,6 @@ export const make = Effect.fnUntraced(function*(
     // Calls wait from now on, also if the problem was one that no wait solves.
     if (pause.end()) board.set({ _tag: "Connecting", attempt: 1 })
   })
-  return { board, lists, watched, current: () => current, session: calls.session(defaultWait), retry, send }
+  const ready = (waitTimeout: Duration.Input = defaultWait) => calls.session(waitTimeout)
+  return { board, lists, watched, current: () => current, ready, retry, send }
 })
