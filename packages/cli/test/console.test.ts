@@ -228,6 +228,11 @@ layer(Console.runs, { excludeTestServices: true })("the console in a script", (i
         (yield* listed("--server", "empty")).stderr,
         "mcpServers.empty.command: the entry has neither command nor url"
       )
+      const endless = `${file}.link`
+      fs.symlinkSync("/dev/zero", endless)
+      const { exitCode, stderr } = yield* Console.runWith(["list", "--config", endless])
+      assert.strictEqual(exitCode, 1)
+      assert.include(stderr, "it has more than 1048576 characters")
       assert.include(yield* printed(["list", "tools", ...header], [url]), "tools (")
     }).pipe(Effect.scoped), timeout)
 

@@ -5,7 +5,7 @@
 import { McpServersConfig, McpTarget } from "@effect-mcp/client/node"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
+import { createReadStream } from "node:fs"
 
 /** The error of a command line that names no server. */
 export class NoServer extends Data.TaggedError("NoServer")<{ readonly problem: string }> {
@@ -54,12 +54,25 @@ const ofUrl = (url: string, headers: Readonly<Record<string, string>>): Effect.E
     catch: (error) => new NoServer({ problem: error instanceof Error ? error.message : String(error) })
   })
 
+/**
+ * The bytes that are read of a file: more than the characters that `McpServersConfig` accepts. A file of a project may
+ * be a link to a device without an end.
+ */
+const maxBytes = 4 * 1_048_576
+
+const read = (path: string): Effect.Effect<string, NoServer> =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      let text = ""
+      for await (const part of createReadStream(path, { encoding: "utf8", end: maxBytes - 1, signal })) text += part
+      return text
+    },
+    catch: (error) =>
+      new NoServer({ problem: `could not read ${path}: ${error instanceof Error ? error.message : String(error)}` })
+  })
+
 const ofFile = Effect.fnUntraced(function*(path: string, { headers, host, onStderr, server }: Options) {
-  const { readFileString } = yield* FileSystem.FileSystem
-  const text = yield* Effect.mapError(
-    readFileString(path),
-    ({ message }) => new NoServer({ problem: `could not read ${path}: ${message}` })
-  )
+  const text = yield* read(path)
   const file = host === undefined ? {} : { host }
   const invalid = ({ message }: McpServersConfig.InvalidConfigError) => new NoServer({ problem: `${path}: ${message}` })
   const names = yield* Effect.mapError(McpServersConfig.names(text, file), invalid)
@@ -82,7 +95,7 @@ const ofFile = Effect.fnUntraced(function*(path: string, { headers, host, onStde
 })
 
 /** Returns the place of the server. */
-export const place = (options: Options): Effect.Effect<Place, NoServer, FileSystem.FileSystem> => {
+export const place = (options: Options): Effect.Effect<Place, NoServer> => {
   const [first, ...args] = options.words
   if (first !== undefined && options.config !== undefined) {
     return Effect.fail(new NoServer({ problem: "name the server after -- or with --config, but not both" }))
