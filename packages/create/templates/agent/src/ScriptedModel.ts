@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 /** One answer of a model: a text, or calls of tools. A function gets the conversation so far. */
 export type Answer =
   | string
-  | ReadonlyArray<{ readonly name: string; readonly params: unknown }>
+  | ReadonlyArray<{ readonly name: string; readonly params: unknown; readonly id?: string }>
 
 export type Step = Answer | ((prompt: Prompt.Prompt) => Answer)
 
@@ -31,7 +31,7 @@ export const resultsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
     )
   )
 
-/** Returns the parts of an answer. Ids of calls are unique in the conversation. */
+/** Returns the parts of an answer. Ids of calls are unique in the conversation, unless the script has its own. */
 const partsOf = (answer: Answer, index: number): Array<Response.PartEncoded> =>
   typeof answer === "string"
     ? [{ type: "text", text: answer }, { type: "finish", reason: "stop", usage }]

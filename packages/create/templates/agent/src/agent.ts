@@ -1,5 +1,5 @@
 /** The agent: a model that answers with the tools of all servers, and asks a person before a tool changes anything. */
-import { McpClients } from "@effect-mcp/client"
+import { McpClients, PlainText } from "@effect-mcp/client"
 import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
 import * as Chat from "effect/ai/Chat"
 import * as Effect from "effect/Effect"
@@ -12,6 +12,15 @@ export class TooManyStepsError extends Schema.TaggedError<TooManyStepsError>()("
 }) {
   override get message() {
     return `the model has not answered after ${this.steps} steps; ask for less, or raise maxSteps`
+  }
+}
+
+/** The error of a model that gives several calls one id: the person would see one of them, and another would run. */
+export class AmbiguousCallsError
+  extends Schema.TaggedError<AmbiguousCallsError>()("AmbiguousCallsError", { id: Schema.String })
+{
+  override get message() {
+    return `the model has given several calls the id ${PlainText.json(this.id)}; use another model`
   }
 }
 
@@ -35,14 +44,18 @@ export const answer = Effect.fn("answer")(function*(question: string) {
     { role: "user", content: question }
   ])
   let step = yield* chat.generateText({ prompt: [], toolkit })
-  for (let steps = 1; step.finishReason === "tool-calls"; steps++) {
+  // Some providers end such a generation by the reason "stop".
+  for (let steps = 1; step.toolCalls.length > 0; steps++) {
     if (steps === maxSteps) return yield* new TooManyStepsError({ steps })
     const { content, toolCalls } = step
+    const calls = new Map(toolCalls.map((call) => [call.id, call]))
+    const again = toolCalls.find((call) => calls.get(call.id) !== call)
+    if (again !== undefined) return yield* new AmbiguousCallsError({ id: again.id })
     const requests = content.filter((part) => part.type === "tool-approval-request")
     const responses = yield* Effect.forEach(
       requests,
       Effect.fnUntraced(function*({ approvalId, toolCallId }) {
-        const call = toolCalls.find(({ id }) => id === toolCallId)
+        const call = calls.get(toolCallId)
         const approved = call !== undefined && (yield* consent.ask({ name: call.name, input: call.params }))
         return { type: "tool-approval-response", approvalId, approved, reason: "the user decided" } as const
       })

@@ -1,5 +1,5 @@
 /** The program: answers the question on its command line, with the servers of `servers.json`. */
-import { McpClients, McpServerLog, McpServersConfig } from "@effect-mcp/client/node"
+import { McpClients, McpServerLog, McpServersConfig, PlainText } from "@effect-mcp/client/node"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -39,7 +39,8 @@ const main = Effect.gen(function*() {
   const clients = yield* McpClients.McpClients
   // A server that is downloaded first takes a while.
   yield* clients.settled("30 seconds")
-  yield* Console.log(yield* answer(question))
+  // The answer may repeat text of a server, which must not control the terminal.
+  yield* Console.log(PlainText.text(yield* answer(question)))
 })
 
 NodeRuntime.runMain(

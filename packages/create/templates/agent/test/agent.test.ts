@@ -54,6 +54,16 @@ describe("the agent", () => {
       assert.lengthOf(yield* asked, 1)
     }))
 
+  it.live("runs no call whose id another call has, because the person could be shown the other one", () =>
+    Effect.gen(function*() {
+      const { asked, layer } = yield* person(true)
+      const other = { name: "notes__add", params: { text: "coffee" } }
+      const ambiguous = ScriptedModel.layer([[{ ...note, id: "1" }, { ...other, id: "1" }], "done"])
+      const error = yield* Effect.flip(Effect.provide(answer("Remember tea"), [servers, layer, ambiguous]))
+      assert.strictEqual(error._tag, "AmbiguousCallsError")
+      assert.deepStrictEqual(yield* asked, [])
+    }))
+
   it.live("stops a model that goes on to call tools", () =>
     Effect.gen(function*() {
       const { layer } = yield* person(true)

@@ -7,7 +7,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { randomBytes } from "node:crypto"
-import { appendFileSync } from "node:fs"
+import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { Tokens } from "./Tokens.ts"
 
 const [, , user, days = "7"] = process.argv
@@ -15,7 +15,10 @@ const [, , user, days = "7"] = process.argv
 /** Makes a secret, with which the server on this machine starts as well. */
 const firstSecret = Effect.gen(function*() {
   const secret = randomBytes(32).toString("base64")
-  yield* Effect.sync(() => appendFileSync(".env", `TOKEN_SECRET=${secret}\n`, { mode: 0o600 }))
+  const before = existsSync(".env") ? readFileSync(".env", "utf8") : ""
+  // The last line may have no end.
+  const end = before === "" || before.endsWith("\n") ? "" : "\n"
+  yield* Effect.sync(() => appendFileSync(".env", `${end}TOKEN_SECRET=${secret}\n`, { mode: 0o600 }))
   yield* Console.error("a new secret is in .env; on other machines, set TOKEN_SECRET in the environment")
   return Tokens.layerOf(Redacted.make(secret))
 })

@@ -7,6 +7,12 @@ import { formatAddress, HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseEnv } from "node:util"
 import { Notes } from "../src/notes.ts"
 import * as Server from "../src/server.ts"
 import { Tokens } from "../src/Tokens.ts"
@@ -114,4 +120,19 @@ describe("a token", () => {
       const { message } = yield* Effect.flip(Layer.build(Tokens.layerOf(Redacted.make("short"))))
       assert.match(message, /^TOKEN_SECRET has 5 characters/)
     }).pipe(Effect.scoped))
+
+  it("a first token adds a line with a secret to .env, whose last line may have no end", () => {
+    const folder = mkdtempSync(join(tmpdir(), "token-"))
+    try {
+      writeFileSync(join(folder, ".env"), "PORT=3001")
+      const program = fileURLToPath(new URL("../src/token.ts", import.meta.url))
+      const { TOKEN_SECRET: _, ...env } = process.env
+      execFileSync(process.execPath, [program, "ada"], { cwd: folder, env, stdio: "pipe" })
+      const { PORT, TOKEN_SECRET = "" } = parseEnv(readFileSync(join(folder, ".env"), "utf8"))
+      assert.strictEqual(PORT, "3001")
+      assert.isAtLeast(TOKEN_SECRET.length, 32)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
 })
