@@ -59,7 +59,7 @@ const write = (name: string, text: string): string => {
 const run = async (name: string, text: string): Promise<string> =>
   (await promisify(execFile)(process.execPath, [write(name, text)])).stdout.trimEnd()
 
-const bundle = async (name: string, text: string, external: Array<string>): Promise<string> => {
+const bundle = async (name: string, text: string, external: Array<string | RegExp>): Promise<string> => {
   const file = path.join(folder, `${name}.bundle.mjs`)
   await build({ input: write(`${name}.ts`, text), platform: "browser", external, output: { file, minify: true } })
   return file
@@ -144,4 +144,16 @@ it("a package whose modules are evaluated again is one copy", async () => {
     ),
     "called"
   )
+})
+
+it("a bundle that is built again, and imported by another query, is one copy", async () => {
+  const built = copy("built")
+  const file = await bundle("built", program(built, built), [/^effect/])
+  const rebuilt = `
+    import * as fs from "node:fs"
+    await import("${file}?1")
+    fs.writeFileSync("${file}", \`//\\n\${fs.readFileSync("${file}", "utf8")}\`)
+    await import("${file}?2")
+  `
+  assert.strictEqual(await run("rebuilt.ts", rebuilt), "called\ncalled")
 })

@@ -47,18 +47,27 @@ const ofProcess = (): LoadedPackages => {
 }
 
 /** The first address in a stack trace of any engine: a path or a URL, its query, and the position. */
-const address = /((?:[a-z][\w+.-]*:\/\/|\/|[A-Z]:\\)[^\n?#]*?)(?:[?#][^\n]*?)?(:\d+:\d+)/
+const address = /((?:[a-z][\w+.-]*:\/\/|\/|[A-Z]:\\)[^\n?#]*?)([?#][^\n]*?)?(:\d+:\d+)/
 
-/** Returns the folder of a package, or the place of its module in a bundle; `undefined` if the platform shows none. */
-const placeOf = ({ name, trace: { stack } }: Loaded): string | undefined => {
+/** The place of a package. */
+interface Place {
+  /** The folder of the package, or the place of its module in a bundle. */
+  readonly shown: string
+  readonly file: string
+  readonly query: string
+}
+
+/** Returns the place of a package; `undefined` if the platform shows none. */
+const placeOf = ({ name, trace: { stack } }: Loaded): Place | undefined => {
   // A program may set `Error.prepareStackTrace`, whose result has any type.
-  const [, file, position] = typeof stack === "string" ? address.exec(stack) ?? [] : []
+  const [, file, query = "", position] = typeof stack === "string" ? address.exec(stack) ?? [] : []
   if (file === undefined) return undefined
   const folder = /^(.*)[\\/](?:dist|src)[\\/]/.exec(file)?.[1] ?? ""
   // A bundle has one file for all copies, so only the position tells them apart.
-  return /[^\\/]*$/.exec(folder)?.[0] === name.slice(name.indexOf("/") + 1)
+  const shown = /[^\\/]*$/.exec(folder)?.[0] === name.slice(name.indexOf("/") + 1)
     ? folder.replace(/^file:\/\//, "")
     : `${file}${position}`
+  return { shown, file, query }
 }
 
 /** Returns the beginning that all versions have which `^` permits with a version. In `0.x` that is the minor one. */
@@ -67,7 +76,7 @@ const rangeOf = (version: string): string =>
 
 const described = (one: Loaded): string => {
   const place = placeOf(one)
-  return `${one.name} ${one.version}${place === undefined ? "" : ` (${place})`}`
+  return `${one.name} ${one.version}${place === undefined ? "" : ` (${place.shown})`}`
 }
 
 const conflictOf = (one: Loaded, other: Loaded): string | undefined => {
@@ -85,7 +94,9 @@ const isSame = (one: Loaded, other: Loaded): boolean => {
   if (one.name !== other.name || one.version !== other.version) return false
   const [place, otherPlace] = [placeOf(one), placeOf(other)]
   // Without a place, a copy looks like a module that is evaluated again.
-  return place === otherPlace || place === undefined || otherPlace === undefined
+  if (place === undefined || otherPlace === undefined || place.shown === otherPlace.shown) return true
+  // Servers for development import a bundle that was built again by another query. Its positions may differ.
+  return place.file === otherPlace.file && place.query !== otherPlace.query
 }
 
 const add = (packages: LoadedPackages, one: Loaded): LoadedPackages => {
