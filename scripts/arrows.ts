@@ -284,6 +284,7 @@ const sharedScripts: ReadonlySet<string> = new Set([
   "scripts/anchors.ts",
   "scripts/bundledProgram.ts",
   "scripts/commandLine.ts",
+  "scripts/generated.ts",
   "scripts/freePort.ts",
   "scripts/joinedProgram.ts",
   "scripts/sample.ts",

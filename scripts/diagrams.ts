@@ -6,9 +6,9 @@
  * nothing, prints each block that is out of date, and fails if there is one.
  */
 import { Handshake, MethodTable } from "@effect-mcp/protocol"
-import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { formatted, replaced, table } from "./generated.ts"
 import { read, root } from "./workspace.ts"
 
 // =====================================================================================================================
@@ -74,9 +74,6 @@ const diagram = (rows: Rows): string => {
     "```"
   ].join("\n")
 }
-
-const table = (head: ReadonlyArray<string>, body: ReadonlyArray<ReadonlyArray<string>>): string =>
-  [head, head.map(() => "---"), ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 
 /** Formats a cell: the action, and the next state if it changes. */
 const cell = (state: string, row: Row | undefined): string => {
@@ -174,54 +171,22 @@ const methods = (): string => {
 // The pages
 // =====================================================================================================================
 
-/** Formats Markdown as `dprint check` demands it. */
-const formatted = (page: string, markdown: string): string => {
-  const dprint = path.join(root, "node_modules", "dprint", "bin.cjs")
-  const { error, status, stderr, stdout } = spawnSync(process.execPath, [dprint, "fmt", "--stdin", page], {
-    cwd: root,
-    encoding: "utf8",
-    input: markdown
-  })
-  if (status !== 0) {
-    throw new Error(`dprint failed: ${error?.message ?? stderr}`)
-  }
-  return stdout.trim()
-}
-
 const blocks: ReadonlyArray<readonly [name: string, page: string, text: () => string]> = [
   ["handshake", "docs/revisions/handshake.md", handshake],
   ["methods", "docs/revisions/methods.md", methods]
 ]
 
-/** Finds a block and its two markers in the text of a page. */
-const find = (text: string, name: string): { readonly start: number; readonly end: number } | undefined => {
-  const opening = `<!-- generated: ${name} -->`
-  const closing = "<!-- /generated -->"
-  const start = text.indexOf(opening)
-  const end = text.indexOf(closing, start)
-  const next = text.indexOf("<!-- generated:", start + opening.length)
-  // Without the last condition, a block that is never closed would swallow the text up to the end of the next block.
-  return start < 0 || end < 0 || (next >= 0 && next < end) ? undefined : { start, end: end + closing.length }
-}
-
 const isCheck = process.argv.includes("--check")
 
 for (const [name, page, text] of blocks) {
   const before = read(page)
-  const place = find(before, name)
-  if (place === undefined) {
-    console.log(`${page}: the pair <!-- generated: ${name} --> and <!-- /generated --> is missing`)
-    process.exitCode = 1
-    continue
-  }
-  const block = `<!-- generated: ${name} -->\n\n${formatted(page, text())}\n\n<!-- /generated -->`
-  if (before.slice(place.start, place.end) === block) continue
+  const after = formatted(page, replaced(before, name, text()))
+  if (after === before) continue
   if (isCheck) {
-    const line = before.slice(0, place.start).split("\n").length
-    console.log(`${page}:${line} the block "${name}" is out of date: run node scripts/diagrams.ts`)
+    console.log(`${page} the block "${name}" is out of date: run node scripts/diagrams.ts`)
     process.exitCode = 1
   } else {
-    fs.writeFileSync(path.join(root, page), before.slice(0, place.start) + block + before.slice(place.end))
+    fs.writeFileSync(path.join(root, page), after)
   }
 }
 

@@ -19,6 +19,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { orExit, wholeNumber } from "./commandLine.ts"
+import { table } from "./generated.ts"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
 import { fixRows } from "./requirements/fix.ts"
 import { faultsOfRow, faultsOfTable, readMutants, readSimulated } from "./requirements/Mutant.ts"
@@ -116,9 +117,6 @@ const summary = Object.entries(scopes).map(([scope, title]) => ({
 // =====================================================================================================================
 // The page
 // =====================================================================================================================
-
-const table = (head: ReadonlyArray<string>, body: ReadonlyArray<ReadonlyArray<string | number>>): string =>
-  [head, head.map(() => "---"), ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 
 const text = `# Requirements
 

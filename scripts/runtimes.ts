@@ -15,6 +15,7 @@ import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { build } from "rolldown"
 import { orExit } from "./commandLine.ts"
+import { formatted, replaced, table } from "./generated.ts"
 import { run } from "./packages/command.ts"
 import * as Tools from "./packages/tools.ts"
 import * as Workers from "./packages/workers.ts"
@@ -233,8 +234,6 @@ const columns: ReadonlyArray<readonly [name: string, make: () => Promise<Column>
 ]
 
 const page = "docs/serving/runtimes.md"
-const begin = "<!-- generated: runtimes -->"
-const end = "<!-- /generated -->"
 
 const made: Array<readonly [name: string, column: Column]> = []
 for (const [name, make] of columns) {
@@ -248,20 +247,16 @@ const cell = (column: Column, part: string, isOnNode: boolean, name: string): st
   if (!isPossible || (name.startsWith("page") && isServer)) return "–"
   return column[part] === "yes" ? "yes" : "**no**"
 }
-const table = [
+const text = table(
   ["", ...made.map(([name]) => name)],
-  ["---", ...made.map(() => "---")],
-  ...parts.map(([part, isOnNode]) => [part, ...made.map(([name, column]) => cell(column, part, isOnNode, name))])
-].map((row) => `| ${row.join(" | ")} |`).join("\n")
-console.log(table)
-const text = read(page)
-const from = text.indexOf(begin) + begin.length
-const to = text.indexOf(end)
-const normal = (markdown: string) => markdown.replaceAll(/[ -]+/g, " ").trim()
+  parts.map(([part, isOnNode]) => [part, ...made.map(([name, column]) => cell(column, part, isOnNode, name))])
+)
+console.log(text)
+const before = read(page)
+const after = formatted(page, replaced(before, "runtimes", text))
 if (update === true) {
-  fs.writeFileSync(path.join(root, page), `${text.slice(0, from)}\n\n${table}\n\n${text.slice(to)}`)
-  spawnSync(path.join(root, "node_modules", ".bin", "dprint"), ["fmt", page], { cwd: root, stdio: "inherit" })
-} else if (normal(text.slice(from, to)) !== normal(table)) {
+  fs.writeFileSync(path.join(root, page), after)
+} else if (before !== after) {
   console.log(`${page} has another table; run pnpm runtimes --update`)
   process.exitCode = 1
 }

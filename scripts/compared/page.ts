@@ -1,8 +1,6 @@
 /** The tables of the comparison. */
-import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { replaced } from "../../packages/benchmarks/src/generated.ts"
 import { summarize } from "../../packages/benchmarks/src/measure.ts"
 import {
   type Implementation,
@@ -11,6 +9,7 @@ import {
   programs
 } from "../../packages/comparisons/src/implementations.ts"
 import { countLines, fileOf } from "../../packages/comparisons/src/lineCount.ts"
+import { formatted, replaced, table } from "../generated.ts"
 import { root } from "../workspace.ts"
 import { type Cell, type Feature, having, lacking } from "./features.ts"
 import type { Installation, Samples } from "./Samples.ts"
@@ -21,11 +20,6 @@ const page = "docs/start/compared.md"
 
 /** The files with tables. */
 export const files = [page, "README.md"] as const
-
-const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
-
-const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
-  [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n")
 
 const names = implementations.map(({ name }) => name)
 
@@ -137,15 +131,6 @@ const origin = (samples: Samples): string => {
     ["Effect MCP", "built from this repository"],
     ...others.map((implementation) => [implementation.name, versionOf(samples)(implementation)])
   ])
-}
-
-/** Formats Markdown as `dprint check` demands it. */
-const formatted = (file: string, markdown: string): string => {
-  const dprint = path.join(root, "node_modules", "dprint", "bin.cjs")
-  const options = { cwd: root, encoding: "utf8", input: markdown } as const
-  const { error, status, stderr, stdout } = spawnSync(process.execPath, [dprint, "fmt", "--stdin", file], options)
-  if (status !== 0) throw new Error(`dprint failed: ${error?.message ?? stderr}`)
-  return stdout
 }
 
 /** Returns a file with its tables written from measurements, programs and features. */

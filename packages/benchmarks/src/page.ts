@@ -1,27 +1,13 @@
 /** The page of the benchmarks, with a generated block for each part, and its charts. */
-import { spawnSync } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
-import { fileURLToPath } from "node:url"
-import * as Generated from "./generated.ts"
+import * as Generated from "../../../scripts/generated.ts"
+import { root } from "../../../scripts/workspace.ts"
 import type { Part, Stored } from "./Part.ts"
 import * as Report from "./ReportElement.ts"
 
-const root = fileURLToPath(new URL("../../../", import.meta.url))
 const page = "docs/project/benchmarks.md"
 const charts = "benchmarks"
-
-/** Formats Markdown as `dprint check` demands it. */
-const formatted = (markdown: string): string => {
-  const dprint = path.join(root, "node_modules", "dprint", "bin.cjs")
-  const { error, status, stderr, stdout } = spawnSync(process.execPath, [dprint, "fmt", "--stdin", page], {
-    cwd: root,
-    encoding: "utf8",
-    input: markdown
-  })
-  if (status !== 0) throw new Error(`dprint failed: ${error?.message ?? stderr}`)
-  return stdout
-}
 
 /** Returns the command that measures samples again. */
 const commandOf = ({ options, part }: Stored<unknown>): string =>
@@ -54,6 +40,6 @@ export const write = (
   const folder = path.join(path.dirname(page), charts)
   mkdirSync(path.join(root, folder), { recursive: true })
   for (const { file, svg } of drawn) writeFileSync(path.join(root, folder, `${file}.svg`), svg)
-  writeFileSync(path.join(root, page), formatted(after))
+  writeFileSync(path.join(root, page), Generated.formatted(page, after))
   return [page, ...drawn.map(({ file }) => path.join(folder, `${file}.svg`))]
 }

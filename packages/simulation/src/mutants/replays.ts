@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { execFile } from "node:child_process"
 import * as path from "node:path"
 import { promisify } from "node:util"
+import { replaced } from "../../../../scripts/generated.ts"
 import { read } from "../../../../scripts/workspace.ts"
 import { named, sessions } from "./sets.ts"
 
@@ -76,12 +77,7 @@ const tableOf = (replays: ReadonlyMap<string, Replay>, lengths: ReadonlyMap<stri
 
 /** Returns the page with its table replaced. */
 export const withTable = async (text: string, replays: ReadonlyMap<string, Replay>): Promise<string> => {
-  const [before, rest] = text.split("<!-- generated: mutants -->\n")
-  const [, after] = rest?.split("<!-- /generated -->") ?? []
-  if (before === undefined || after === undefined) {
-    throw new Error(`${page} has no block "mutants": add <!-- generated: mutants --> and <!-- /generated -->`)
-  }
   const { lengthOf } = await sessions.load()
   const lengths = new Map(sessions.mutants.map(({ name }) => [name, lengthOf(replays.get(name)?.input)]))
-  return `${before}<!-- generated: mutants -->\n\n${tableOf(replays, lengths)}\n\n<!-- /generated -->${after}`
+  return replaced(text, "mutants", tableOf(replays, lengths))
 }

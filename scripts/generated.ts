@@ -1,4 +1,7 @@
 /** Generated blocks of a page, between `<!-- generated: name -->` and `<!-- /generated -->`. */
+import { spawnSync } from "node:child_process"
+import * as path from "node:path"
+import { root } from "./workspace.ts"
 
 const closing = "<!-- /generated -->"
 
@@ -14,3 +17,21 @@ export const replaced = (page: string, name: string, text: string): string => {
   }
   return `${page.slice(0, start)}${opening}\n\n${text.trim()}\n\n${page.slice(end)}`
 }
+
+/** Formats the Markdown of a page as `dprint check` demands it. */
+export const formatted = (page: string, markdown: string): string => {
+  const dprint = path.join(root, "node_modules", "dprint", "bin.cjs")
+  const { error, status, stderr, stdout } = spawnSync(process.execPath, [dprint, "fmt", "--stdin", page], {
+    cwd: root,
+    encoding: "utf8",
+    input: markdown
+  })
+  if (status !== 0) throw new Error(`dprint failed: ${error?.message ?? stderr}`)
+  return stdout
+}
+
+/** Returns a table in Markdown. */
+export const table = (
+  head: ReadonlyArray<string>,
+  body: ReadonlyArray<ReadonlyArray<string | number>>
+): string => [head, head.map(() => "---"), ...body].map((cells) => `| ${cells.join(" | ")} |`).join("\n")

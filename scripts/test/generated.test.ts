@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { replaced } from "../src/generated.ts"
+import { replaced } from "../generated.ts"
 
 const block = (name: string, text: string): string => `<!-- generated: ${name} -->\n\n${text}\n\n<!-- /generated -->`
 
