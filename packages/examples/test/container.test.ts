@@ -157,6 +157,21 @@ describe.concurrent("the container", () => {
       assert.include(stdout, new URL(url).port)
     }).pipe(Effect.scoped))
 
+  it.live("a server without a token exits with 1 before it listens, and names the variable", () =>
+    Effect.gen(function*() {
+      for (const variables of [{}, { TOKEN: "" }]) {
+        const server = yield* Child.program(process.execPath, [path.join(image, "server.mjs")], {
+          ...Child.environment,
+          PORT: String(yield* freePort),
+          ...variables
+        })
+        const { exitCode, stdout } = yield* server.exited
+        assert.strictEqual(exitCode, 1)
+        assert.include(stdout, "TOKEN")
+        assert.notInclude(stdout, "Listening")
+      }
+    }).pipe(Effect.scoped))
+
   it("the image copies files that the context has, and the bundle to where its command looks for it", () => {
     const ignored = read(".dockerignore").trim().split("\n")
     const [all, ...kept] = ignored
