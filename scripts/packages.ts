@@ -17,8 +17,8 @@
  * - `node`: the oldest supported Node and the newest import every entry, and run the server of the README.
  * - `npm`, `pnpm`, `yarn`, `bun`, `deno`: the server of the README is installed, and a client calls its tool. The
  *   entries are imported.
- * - `programs`: npx runs the command line from the registry, which installs nothing else, and it calls the server of
- *   the README.
+ * - `programs`: npx runs the command line from the registry, which installs nothing else. It calls the server of the
+ *   README, as a command and as an entry of a TOML file, and a server over HTTP, HTTP+SSE and WebSocket.
  * - `quarantine`: package managers that install no young packages print what the page on troubleshooting explains.
  * - `projects`: see `packages/projects.ts`.
  */
@@ -39,6 +39,7 @@ import * as Projects from "./packages/projects.ts"
 import * as Quarantine from "./packages/quarantine.ts"
 import * as Registry from "./packages/registry.ts"
 import * as Tools from "./packages/tools.ts"
+import * as Transports from "./packages/transports.ts"
 import { libraries, type Manifest, programs, publicPackages, root } from "./workspace.ts"
 
 const { peers, versionsOf } = Program
@@ -244,6 +245,15 @@ const runPrograms = async (): Promise<string> => {
     await run("npm", [...npx, "--version"], { cwd: empty })
     const words = ["call", "greet", "name=Ada", "--", process.execPath, path.join(server, "greeter.ts")]
     deepStrictEqual(await run("npm", [...npx, ...words], { cwd: empty }), "Hello, Ada!\n")
+    await Transports.forEach(async (url) => {
+      const words = ["call", "greet", "name=Ada", "--header", `Authorization: Bearer ${Transports.token}`, "--", url]
+      deepStrictEqual(await run("npm", [...npx, ...words], { cwd: empty }), "Hello, Ada!\n")
+    })
+    const toml = path.join(empty, "config.toml")
+    const args = JSON.stringify([path.join(server, "greeter.ts")])
+    fs.writeFileSync(toml, `[mcp_servers.greeter]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${args}\n`)
+    const configured = ["call", "greet", "name=Ada", "--config", toml]
+    deepStrictEqual(await run("npm", [...npx, ...configured], { cwd: empty }), "Hello, Ada!\n")
     for (const installed of fs.globSync("_npx/*/node_modules/**/package.json", { cwd: cache })) {
       const { name }: Manifest = JSON.parse(fs.readFileSync(path.join(cache, installed), "utf8"))
       deepStrictEqual(name, manifest.name, "npx has installed another package")

@@ -8,6 +8,7 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 
 const host = SessionHost.layer({
+  "tools/list": () => Effect.succeed({ tools: [{ name: "who", inputSchema: { type: "object" } }] }),
   "tools/call": () =>
     Effect.map(RequestContext.RequestContext, ({ principal }) => ({
       content: [Content.text(principal?.id ?? "anonymous")]

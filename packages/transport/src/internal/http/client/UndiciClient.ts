@@ -6,11 +6,9 @@ import * as HttpClients from "./HttpClients.ts"
 
 /**
  * The client of Node, undici. It keeps connections alive for later requests, closes the connection of an aborted one,
- * and closes all connections with the Layer. Bun has a module of that name without dispatchers, and gets `fetch`.
+ * and closes all connections with the Layer. A runtime without undici gets `fetch`.
  */
 export const layer: Layer.Layer<HttpClient> = Layer.unwrap(Effect.map(
-  Effect.promise(() =>
-    Promise.all([import("@effect/platform-node/NodeHttpClient"), import("@effect/platform-node/Undici")])
-  ),
-  ([client, { Agent }]) => typeof Agent.prototype.request === "function" ? client.layerUndici : HttpClients.fetch
+  Effect.promise(() => import("./UndiciAgent.ts")),
+  (undici) => undici.isSupported ? undici.layer : HttpClients.fetch
 ))
