@@ -164,7 +164,7 @@ layer(Console.runs, { excludeTestServices: true })("the console in a script", (i
     Effect.gen(function*() {
       const console = yield* Console.start(["call", "count", "to=600", "delayMs=50"], Console.calculator)
       yield* Child.until(() => console.stderr().includes("5/600"))
-      const [server = 0] = Console.childrenOf(console.pid)
+      const [server = 0] = Child.childrenOf(console.pid)
       assert.isTrue(Child.isRunning(server))
       console.kill("SIGINT")
       const { exitCode, stderr, stdout } = yield* console.exited

@@ -1,9 +1,10 @@
 /** The questions of the command to a person in a terminal. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Terminal from "../../cli/test/fixtures/terminal.ts"
 import * as Program from "./program.ts"
-import * as Terminal from "./terminal.ts"
 
 const folder = Program.folders()
 
@@ -13,11 +14,22 @@ beforeAll(async () => {
   main = await Program.build(built)
 })
 
-const down = "\u{1b}[B"
-const enter = "\r"
+const { ctrlC, down, enter } = Terminal.keys
 
-const inTerminal = (cwd: string, args: ReadonlyArray<string>, answers: Terminal.Answers) =>
-  Terminal.run([process.execPath, main, ...args], cwd, answers)
+/** Texts that appear, each with the keys that a person then presses. */
+type Answers = ReadonlyArray<readonly [shown: string, typed: string]>
+
+/** Runs a program of Node in a folder, by pnpm, in a terminal where a person answers each text that appears. */
+const run = (cwd: string, words: ReadonlyArray<string>, answers: Answers) =>
+  Effect.gen(function*() {
+    const script = "cd \"$0\"; exec env npm_config_user_agent=pnpm/12.21.0 \"$@\""
+    const terminal = yield* Terminal.start("/bin/sh", "-c", script, cwd, process.execPath, ...words)
+    for (const [shown, typed] of answers) yield* terminal.answers(shown, typed)
+    const { exitCode, stdout } = yield* terminal.exited
+    return { status: exitCode, written: stdout }
+  }).pipe(Effect.scoped, Effect.runPromise)
+
+const inTerminal = (cwd: string, args: ReadonlyArray<string>, answers: Answers) => run(cwd, [main, ...args], answers)
 
 describe.concurrent("in a terminal, npm create @effect-mcp", () => {
   it("asks for the folder, the template and the package manager, of which the running one is the first", async () => {
@@ -74,7 +86,7 @@ describe.concurrent("in a terminal, npm create @effect-mcp", () => {
 
   it("creates nothing after Ctrl-C", async () => {
     const cwd = folder()
-    const { status, written } = await inTerminal(cwd, [], [["The folder of the project", "\u{3}"]])
+    const { status, written } = await inTerminal(cwd, [], [["The folder of the project", ctrlC]])
     assert.notStrictEqual(status, 0)
     assert.include(written, "nothing is created")
     assert.deepStrictEqual(fs.readdirSync(cwd), [])
@@ -85,11 +97,10 @@ describe("an agent in a terminal", () => {
   it("asks before it adds a note, and Ctrl-C ends it", async () => {
     const cwd = path.join(folder(), "agent")
     assert.strictEqual((await Program.run(main, [cwd, "--template", "agent"], built)).status, 0)
-    const ask = (typed: string) =>
-      Terminal.run([process.execPath, "src/main.ts", "tea"], cwd, [["{\"text\":\"tea\"}? (y/N)", typed]])
+    const ask = (typed: string) => run(cwd, ["src/main.ts", "tea"], [["{\"text\":\"tea\"}? (y/N)", typed]])
     assert.include((await ask(`y${enter}`)).written, "The notes are: {\"notes\":[\"tea\"]}")
     assert.include((await ask(enter)).written, "The notes are: {\"notes\":[]}")
-    const { status, written } = await ask("\u{3}")
+    const { status, written } = await ask(ctrlC)
     assert.notStrictEqual(status, 0)
     assert.notInclude(written, "The notes are")
   })
