@@ -5,8 +5,9 @@ import * as path from "node:path"
 import * as Archives from "../packages/archives.ts"
 import { run } from "../packages/command.ts"
 import { versionsIn } from "../packages/registry.ts"
-import { type Package, publicPackages, root } from "../workspace.ts"
+import { files, type Package, publicPackages, read, root } from "../workspace.ts"
 import * as Changesets from "./changesets.ts"
+import * as Claims from "./claims.ts"
 
 /** Returns the version of all public packages. Throws if it cannot be published. */
 export const releasable = (): string => {
@@ -19,12 +20,21 @@ export const releasable = (): string => {
   return version
 }
 
+/** Throws if a page says that the packages are not on npm yet, while they are published there. */
+const checkPages = (registry: string): void => {
+  if (new URL(registry).hostname !== "registry.npmjs.org") return
+  const pages = ["README.md", ...files("docs/**/*.md"), ...files("packages/*/README.md")]
+  const wrong = Claims.unpublished(pages.map((file) => ({ file, text: read(file) })))
+  if (wrong.length > 0) throw new Error(`pages say that the packages are not on npm yet: ${wrong.join(", ")}`)
+}
+
 /**
  * Builds the public packages, and publishes each whose version a registry does not have. It may be repeated after a
  * failure: what is published already is left alone.
  */
 export const publish = async (registry: string): Promise<void> => {
   const version = releasable()
+  checkPages(registry)
   const changed = await run("git", ["status", "--porcelain"], { cwd: root })
   if (changed !== "") throw new Error("there are changes that are not committed; a release is a commit")
   const missing: Array<Package> = []
