@@ -11,7 +11,7 @@ const main = Effect.gen(function*() {
   const client = yield* McpClient.make(server, { info: { name: "first-client", version: "1.0.0" } })
   yield* Console.log((yield* client.tools).map(({ name }) => name))
 
-  const { structuredContent } = yield* client.callTool("days_until", { date: "2100-01-01" })
+  const { structuredContent } = yield* client.callTool("days_until", { date: "2100-01-01T00:00:00Z" })
   yield* Console.log(structuredContent)
 
   const answer = yield* client.of(Dates).tools.days_until({ date: new Date("2000-01-01") }).pipe(
