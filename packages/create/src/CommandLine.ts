@@ -77,7 +77,9 @@ export const parse = Effect.fnUntraced(function*(
   if (values.help) return { kind: "help" }
   if (values.version) return { kind: "version" }
   if (others.length > 0) {
-    return yield* new UsageError({ message: `expected one folder, but got also "${others.join(" ")}"` })
+    // npm removes the flags before "--", and passes on their values.
+    const hint = `with npm, write "--" before the flags: npm create @effect-mcp ${folder} -- --template stdio`
+    return yield* new UsageError({ message: `expected one folder, but got also "${others.join(" ")}"; ${hint}` })
   }
   return {
     kind: "create",

@@ -2,6 +2,7 @@
 import * as path from "node:path"
 import type { Choices } from "./Choices.ts"
 import * as PackageManager from "./PackageManager.ts"
+import * as PackageName from "./PackageName.ts"
 import type * as Project from "./Project.ts"
 import type * as Template from "./Template.ts"
 
@@ -20,7 +21,7 @@ const linesOf = (
   const lines = (hosts: string, server: unknown) => [
     `The entry of a host, such as ${hosts}:`,
     "",
-    `  ${JSON.stringify({ mcpServers: { [name.replace(/^@[^/]*\//, "")]: server } })}`
+    `  ${JSON.stringify({ mcpServers: { [PackageName.withoutScope(name)]: server } })}`
   ]
   if (entry.kind === "command") {
     return lines("Claude Desktop", { command: "node", args: [path.join(folder, entry.file)] })

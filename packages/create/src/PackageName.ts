@@ -18,5 +18,8 @@ export const problemOf = (name: string): string | undefined => {
     : "npm accepts lower-case letters, digits, \"-\", \"_\" and \".\", and neither \".\" nor \"_\" at the beginning"
 }
 
+/** Returns a name without its scope. */
+export const withoutScope = (name: string): string => name.replace(/^@[^/]*\//, "")
+
 /** Returns the name of a project in a folder, if it is given no other. */
 export const ofFolder = (folder: string): string => path.basename(path.resolve(folder))

@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as ArchivedName from "./ArchivedName.ts"
 import * as PackageManager from "./PackageManager.ts"
+import * as PackageName from "./PackageName.ts"
 import type * as Template from "./Template.ts"
 
 /** The error of a place where no project can be created. Nothing in it was changed. */
@@ -52,12 +53,23 @@ interface File {
   readonly text: string
 }
 
+/**
+ * Returns a page of a template with the name of the project. Hosts and other services know the project by its name
+ * without the scope.
+ */
+const named = (page: string, name: string): string =>
+  page.replaceAll(/(@scope\/)?my-project/g, (_, scope) => scope === undefined ? PackageName.withoutScope(name) : name)
+
 /** Returns a file of a template as a project has it: with its own name, and with the name of the project. */
 const inProject = ({ path: archived, text }: File, name: string): File => {
   const file = path.join(path.dirname(archived), ArchivedName.originalOf(path.basename(archived)))
   return {
     path: file,
-    text: file === "package.json" ? `${JSON.stringify({ ...JSON.parse(text), name }, null, 2)}\n` : text
+    text: file === "package.json"
+      ? `${JSON.stringify({ ...JSON.parse(text), name }, null, 2)}\n`
+      : file === "README.md"
+      ? named(text, name)
+      : text
   }
 }
 

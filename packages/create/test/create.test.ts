@@ -36,6 +36,22 @@ describe.concurrent("npm create @effect-mcp", () => {
     assert.include(stdout, "  cd new/my-server\n  npm install\n  npm run check\n  npm test\n  npm run build\n")
   })
 
+  it.each(["tools", "@ada/tools"])("names the project %s in its README", async (name) => {
+    const cwd = folder()
+    const readmeOf = async (template: string): Promise<string> => {
+      await create(cwd, template, "--template", template, "--name", name)
+      return fs.readFileSync(path.join(cwd, template, "README.md"), "utf8")
+    }
+    for (const template of ["stdio", "http", "stateless", "agent", "tools"]) {
+      const readme = await readmeOf(template)
+      assert.isTrue(readme.startsWith(`# ${name}\n`), template)
+      assert.notInclude(readme, "my-project", template)
+    }
+    assert.include(fs.readFileSync(path.join(cwd, "tools/README.md"), "utf8"), `from "${name}"`)
+    // Hosts take no scope.
+    assert.include(fs.readFileSync(path.join(cwd, "stdio/README.md"), "utf8"), "--name tools -- node dist/server.mjs")
+  })
+
   it("prints an entry for a host, which names the absolute file", async () => {
     const cwd = folder()
     const { stdout } = await create(cwd, "my server", "--template", "stdio", "--name", "@ada/greeter")
@@ -140,7 +156,10 @@ describe.concurrent("npm create @effect-mcp", () => {
   it.each([
     [[], /^error: name the folder and the template, .*--template stdio\|http\|stateless\|agent\|tools\n$/],
     [["my-server"], /^error: name the folder and the template/],
-    [["one", "two", "--template", "stdio"], /^error: expected one folder, but got also "two"\n$/],
+    [
+      ["one", "two", "--template", "stdio"],
+      /^error: expected one folder, but got also "two"; with npm, write "--" before the flags: .* one -- .*\n$/
+    ],
     [["a", "--template", "../stdio"], /^error: --template takes one of stdio, http, .*, not "\.\.\/stdio"\n$/],
     [["a", "--package-manager", "cargo"], /^error: --package-manager takes one of npm, .*, not "cargo"\n$/],
     [["a", "--flag"], /^error: Unknown option '--flag'; --help has the flags\n$/],

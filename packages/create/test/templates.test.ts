@@ -1,6 +1,6 @@
 /** The templates: projects of them are checked and tested with the packages of this workspace. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { promisify } from "node:util"
@@ -56,6 +56,89 @@ describe.concurrent("a project of each template", () => {
     assert.match(printed, /Tests +\d+ passed/)
     for (const name of Templates.names) assert.include(printed, ` ${name}/test/`)
   }, 120_000)
+})
+
+/** Runs commands of a shell in the project of a template, where `npx @effect-mcp/cli` is the one of this workspace. */
+const shell = async (name: string, commands: string): Promise<string> => {
+  const console = path.join(root, "packages/cli/src/bin.ts")
+  const script = `npx() { shift; "${process.execPath}" "${console}" "$@"; }\n${commands}`
+  const { stdout } = await exec("sh", ["-c", script], { cwd: path.join(projects, name) })
+  return stdout.trim()
+}
+
+/** Returns the lines of a README that call a tool, with that of the token if there is one. */
+const callsIn = (name: string): string =>
+  (/^(?:TOKEN=.*\n)?npx @effect-mcp\/cli call .*$/m.exec(
+    fs.readFileSync(path.join(projects, name, "README.md"), "utf8")
+  ) ?? [""])[0]
+
+/** Starts a server by a command in the project of a template, and uses the URL that the server prints. */
+const serving = async <A>(name: string, args: ReadonlyArray<string>, use: (url: string) => Promise<A>): Promise<A> => {
+  const child = spawn(process.execPath, [...args], {
+    cwd: path.join(projects, name),
+    env: { ...process.env, PORT: "0" },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  try {
+    let printed = ""
+    for await (const chunk of child.stdout.setEncoding("utf8")) {
+      printed += String(chunk)
+      const [url] = /http:\S+/.exec(printed) ?? []
+      if (url !== undefined) return await use(url)
+    }
+    throw new Error(`the server has ended without a URL: ${printed}`)
+  } finally {
+    child.kill("SIGKILL")
+  }
+}
+
+const address = "http://127.0.0.1:3000/mcp"
+
+describe("the call in the README of a project", () => {
+  it("of stdio gets an answer", async () => {
+    assert.strictEqual(await shell("stdio", callsIn("stdio")), "Hello, Ada!")
+  }, 60_000)
+
+  it("of stateless gets an answer", async () => {
+    const answer = await serving(
+      "stateless",
+      ["src/main.ts"],
+      (url) => shell("stateless", callsIn("stateless").replace(address, url))
+    )
+    assert.deepStrictEqual(JSON.parse(answer), { fahrenheit: 212 })
+  }, 60_000)
+
+  it("of http gets an answer with its token, from the bundle as well", async () => {
+    await shell("http", "npm run --silent token ada")
+    await shell("http", `"${process.execPath}" "${root}/node_modules/rolldown/bin/cli.mjs" -c rolldown.config.ts`)
+    const [, bundle = ""] = /^node (.* dist\/server\.mjs)/m.exec(
+      fs.readFileSync(path.join(projects, "http/README.md"), "utf8")
+    ) ?? []
+    for (const command of ["--env-file-if-exists=.env src/main.ts", bundle]) {
+      const answer = await serving(
+        "http",
+        command.split(" "),
+        (url) => shell("http", callsIn("http").replace(address, url))
+      )
+      assert.deepStrictEqual(JSON.parse(answer), { count: 1 })
+    }
+  }, 60_000)
+})
+
+describe("the program of an agent", () => {
+  it("prints one line if its script has no server", async () => {
+    const text = JSON.stringify({ mcpServers: { other: { command: "node", args: ["src/notes.ts"] } } })
+    const other = path.join(projects, "agent", "other")
+    fs.mkdirSync(other)
+    fs.writeFileSync(path.join(other, "servers.json"), text.replace("src/notes.ts", "../src/notes.ts"))
+    const inOther = (folder: string) => Program.run(path.join(projects, "agent/src/main.ts"), ["Remember tea"], folder)
+    const { status, stderr } = await inOther(other)
+    assert.strictEqual(status, 1)
+    assert.match(stderr, /^error: .*the script needs the server "notes"; add it to servers\.json, or set MODEL_URL.*$/m)
+    assert.notInclude(stderr, "    at ")
+    const { stderr: nowhere } = await inOther(projects)
+    assert.match(nowhere, /^error: servers\.json cannot be read; run the program in a folder with this file$/m)
+  }, 60_000)
 })
 
 describe("a template", () => {

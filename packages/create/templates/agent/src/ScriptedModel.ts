@@ -1,7 +1,9 @@
 /** A model that follows a script: for tests, and for a first run without a provider. */
+import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
+import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
@@ -40,6 +42,21 @@ const partsOf = (answer: Answer, index: number): Array<Response.PartEncoded> =>
       { type: "finish", reason: "tool-calls", usage }
     ]
 
+/** Fails if an answer calls a tool that no server has. The script can do nothing else then. */
+const checkCalls = (answer: Answer, tools: ReadonlyArray<Tool.Any>): Effect.Effect<void, AiError.AiError> => {
+  const missing = typeof answer === "string"
+    ? undefined
+    : answer.find((call) => tools.every(({ name }) => name !== call.name))
+  if (missing === undefined) return Effect.void
+  const [server = ""] = missing.name.split("__")
+  const description = `the script needs the server "${server}"; add it to servers.json, or set MODEL_URL to use a model`
+  return Effect.fail(AiError.make({
+    module: "ScriptedModel",
+    method: "generateText",
+    reason: new AiError.ToolConfigurationError({ toolName: missing.name, description })
+  }))
+}
+
 /** Answers with these steps, one after the other. After the last one, it repeats that. */
 export const layer = (steps: readonly [Step, ...ReadonlyArray<Step>]): Layer.Layer<LanguageModel.LanguageModel> =>
   Layer.effect(
@@ -47,11 +64,13 @@ export const layer = (steps: readonly [Step, ...ReadonlyArray<Step>]): Layer.Lay
     Effect.gen(function*() {
       const index = yield* Ref.make(0)
       return yield* LanguageModel.make({
-        generateText: ({ prompt }) =>
-          Effect.map(Ref.getAndUpdate(index, (now) => now + 1), (now) => {
-            const step = steps[Math.min(now, steps.length - 1)] ?? steps[0]
-            return partsOf(typeof step === "function" ? step(prompt) : step, now)
-          }),
+        generateText: Effect.fnUntraced(function*({ prompt, tools }) {
+          const now = yield* Ref.getAndUpdate(index, (now) => now + 1)
+          const step = steps[Math.min(now, steps.length - 1)] ?? steps[0]
+          const answer = typeof step === "function" ? step(prompt) : step
+          yield* checkCalls(answer, tools)
+          return partsOf(answer, now)
+        }),
         streamText: () => Stream.die("this script is not streamed")
       })
     })

@@ -64,6 +64,18 @@ describe("the agent", () => {
       assert.deepStrictEqual(yield* asked, [])
     }))
 
+  it.live("names the server that the script of the model needs, if no server has its tool", () =>
+    Effect.gen(function*() {
+      const { layer } = yield* person(true)
+      const others = McpClients.layer({ other: McpTarget.command(process.execPath, [notes]) }, {
+        info,
+        names: "model",
+        listWaitTimeout: "30 seconds"
+      })
+      const error = yield* Effect.flip(Effect.provide(answer("Remember tea"), [others, layer, model]))
+      assert.include(error.message, "the script needs the server \"notes\"; add it to servers.json, or set MODEL_URL")
+    }))
+
   it.live("stops a model that goes on to call tools", () =>
     Effect.gen(function*() {
       const { layer } = yield* person(true)

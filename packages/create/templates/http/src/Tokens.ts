@@ -18,7 +18,9 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 /** The error of a secret that can be guessed. */
 export class WeakSecretError extends Schema.TaggedError<WeakSecretError>()("WeakSecretError", { length: Schema.Int }) {
   override get message() {
-    return `TOKEN_SECRET has ${this.length} characters; set at least 32 random ones, such as openssl rand -base64 32`
+    return this.length === 0
+      ? "TOKEN_SECRET is not set; npm run token NAME writes it to .env, which npm start and node --env-file=.env read"
+      : `TOKEN_SECRET has ${this.length} characters; set at least 32 random ones, such as openssl rand -base64 32`
   }
 }
 

@@ -117,8 +117,10 @@ describe("a token", () => {
 
   it.effect("needs a secret that cannot be guessed", () =>
     Effect.gen(function*() {
-      const { message } = yield* Effect.flip(Layer.build(Tokens.layerOf(Redacted.make("short"))))
-      assert.match(message, /^TOKEN_SECRET has 5 characters/)
+      const messageOf = (secret: string) =>
+        Effect.map(Effect.flip(Layer.build(Tokens.layerOf(Redacted.make(secret)))), ({ message }) => message)
+      assert.match(yield* messageOf("short"), /^TOKEN_SECRET has 5 characters/)
+      assert.match(yield* messageOf(""), /^TOKEN_SECRET is not set; npm run token NAME writes it/)
     }).pipe(Effect.scoped))
 
   it("a first token adds a line with a secret to .env, whose last line may have no end", () => {
