@@ -65,11 +65,14 @@ describe("the first server", () => {
     assert.isTrue(fs.existsSync(path.join(project, "dist/server.mjs")))
   }, 120_000)
 
-  it.each(["2100-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "tomorrow"])("prints what its page shows for %s", async (date) => {
-    const console = path.join(root, "packages/cli/src/bin.ts")
-    const printed = await run(console, "call", "days_until", `date=${date}`, "--", "node", "src/main.ts")
-    assert.include(printedIn(server), withoutNumbers(printed))
-  })
+  it.each(["2100-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "tomorrow"])(
+    "prints what its page shows for %s",
+    async (date) => {
+      const console = path.join(root, "packages/cli/src/bin.ts")
+      const printed = await run(console, "call", "days_until", `date=${date}`, "--", "node", "src/main.ts")
+      assert.include(printedIn(server), withoutNumbers(printed))
+    }
+  )
 })
 
 describe("the first client", () => {
