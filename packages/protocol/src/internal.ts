@@ -1,5 +1,6 @@
 /**
- * Parts of this package that other packages of this project use. They change without notice.
+ * Parts of this package that other packages of this project use. They change without notice. None of them loads
+ * schemas, so that a transport costs little to import.
  */
 export * as HeaderValue from "./internal/headers/HeaderValue.ts"
 export * as ParameterHeader from "./internal/headers/ParameterHeader.ts"

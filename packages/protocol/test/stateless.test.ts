@@ -32,10 +32,16 @@ const meta = RequestMetadata.write({
 const definition = (method: string, part: "params" | "result") =>
   method === "server/discover" ? part === "params" ? "DiscoverRequest" : "DiscoverResult" : definitionOf(method, part)
 
+/** Hints as servers send them (CCH-01, CCH-02). */
+const CacheHint: Schema.Codec<Caching.CacheHint> = Schema.Struct({
+  ttlMs: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  cacheScope: Schema.Literals(["private", "public"])
+})
+
 const runs = { arbitrary: { runs: 60 } }
 
 describe("the schema of the specification accepts", () => {
-  it.prop("a discovery", [strictly(Discover.DiscoverResult), Caching.CacheHint], (
+  it.prop("a discovery", [strictly(Discover.DiscoverResult), CacheHint], (
     [result, hint]
   ) => assertIn("DiscoverResult", { ...members(result), ...hint, resultType: "complete" }), runs)
 

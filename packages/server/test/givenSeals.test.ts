@@ -9,7 +9,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import type * as Scope from "effect/Scope"
 import * as path from "node:path"
 import * as Deployments from "./fixtures/deployments.ts"
@@ -77,24 +76,16 @@ const places: ReadonlyArray<readonly [place: string, groups: Groups, tool?: stri
   ["to a mounted group", McpMount.prefixed("work", Layer.provide(Deployments.layer, seal)), "work_deploy"]
 ]
 
-/** The messages of a log, and a logger that writes into it. */
-const logged = () => {
-  const messages: Array<string> = []
-  return { messages, layer: Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))]) }
-}
-
-describe("a server without a seal", () => {
-  for (
-    const [place, connecting, warnings] of [["in memory", inProcess, 0], ["of a host", hosted, 1]] as const
-  ) {
-    it.effect(`${place} logs ${warnings === 0 ? "no warning" : "a warning"} with its questions`, () => {
-      const { layer, messages } = logged()
-      return Effect.gen(function*() {
-        assert.strictEqual(yield* across(Effect.succeed(yield* connecting(Deployments.layer))), "deployed")
-        assert.lengthOf(messages.filter((message) => message.includes("generated for this process")), warnings)
-      }).pipe(Effect.scoped, Effect.provide(layer))
-    })
-  }
+describe("a server in memory", () => {
+  // The default would be that of the process, and would log a warning.
+  it.effect("has a secret of its own, unless the program provides a seal", () =>
+    Effect.gen(function*() {
+      const one = yield* inProcess(Deployments.layer)
+      assert.strictEqual(yield* across(Effect.succeed(one)), "deployed")
+      assert.strictEqual(yield* across(Effect.succeed(one), inProcess(Deployments.layer)), "rejected")
+      const provided = Effect.provide(inProcess(Deployments.layer), seal)
+      assert.strictEqual(yield* across(provided, provided), "deployed")
+    }).pipe(Effect.scoped))
 })
 
 describe("a seal that is provided", () => {

@@ -1,21 +1,14 @@
 /** Hints for the caches of clients, in revision 2026-07-28: the time for which a result may be kept, and for whom. */
-import * as Schema from "effect/Schema"
 
 /** The principals that may get a kept result: `"private"` the one that asked for it, `"public"` any. */
 export type Scope = "private" | "public"
 
-/** The hint for the caches of clients. */
+/** The hint for the caches of clients (CCH-01, CCH-02). */
 export interface CacheHint {
   /** The time for which the result is fresh, in milliseconds. 0 means that it is stale at once. */
   readonly ttlMs: number
   readonly cacheScope: Scope
 }
-
-/** The schema of {@link CacheHint}, as servers send it (CCH-01, CCH-02). */
-export const CacheHint: Schema.Codec<CacheHint> = Schema.Struct({
-  ttlMs: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
-  cacheScope: Schema.Literals(["private", "public"])
-})
 
 /** The hint of results that are not to be kept: stale at once, and private. */
 export const none: CacheHint = { ttlMs: 0, cacheScope: "private" }
