@@ -63,6 +63,72 @@ layer(Console.runs, { excludeTestServices: true })("the command hosts", (it) => 
       })
     }), timeout)
 
+  it.effect(
+    "the path of a file that is not built yet is absolute, and a warning names the file",
+    () =>
+      Effect.gen(function*() {
+        const home = yield* Homes.make
+        const written = (...words: ReadonlyArray<string>) =>
+          Effect.map(home.run("hosts", "--for", "cursor", "--json", ...words), ({ exitCode, stderr, stdout }) => {
+            assert.strictEqual(exitCode, 0, stderr)
+            const { command, args }: { readonly command: string; readonly args: ReadonlyArray<string> } =
+              JSON.parse(stdout).entry
+            return { words: [command, ...args], warning: /^\* warning: (.*)$/m.exec(stderr)?.[1] }
+          })
+        const server = path.join(home.project, "dist/server.mjs")
+        const warning = `there is no file ${server} yet; build it before the host starts the server`
+        for (const name of ["dist/server.mjs", "./dist/server.mjs", server]) {
+          assert.deepStrictEqual(yield* written("--", "node", name), { words: ["node", server], warning })
+        }
+        assert.deepStrictEqual(yield* written("--scope", "project", "--", "node", "dist/server.mjs"), {
+          words: ["node", "${workspaceFolder}/dist/server.mjs"],
+          warning
+        })
+        assert.deepStrictEqual((yield* written("--", "bin/server", "--port", "1")).words, [
+          path.join(home.project, "bin/server"),
+          "--port",
+          "1"
+        ])
+        for (
+          const words of [
+            ["npx", "-y", "next.js"],
+            ["npx", "-y", "@acme/notes"],
+            ["docker", "run", "-i", "acme/notes:1"],
+            ["node", "https://acme.example/server.mjs"]
+          ]
+        ) {
+          assert.deepStrictEqual(yield* written("--", ...words), { words, warning: undefined })
+        }
+      }),
+    timeout
+  )
+
+  it.effect(
+    "a script of package.json is no server of a person, and one of a project has the name of its folder",
+    () =>
+      Effect.gen(function*() {
+        const home = yield* Homes.make
+        home.write(JSON.stringify({ scripts: { serve: "node server.js" } }), "project", "package.json")
+        for (const words of [["npm", "start"], ["npm", "run", "serve"], ["pnpm", "serve"], ["yarn", "start"]]) {
+          const { exitCode, stderr, stdout } = yield* home.run("hosts", "--for", "cursor", "--yes", "--", ...words)
+          assert.deepStrictEqual([exitCode, stdout], [1, ""], stderr)
+          assert.include(
+            stderr,
+            `error: ${words.join(" ")} runs a script of this folder, and a host starts the server in another one; ` +
+              "name the program of the script, such as `-- node dist/server.mjs`, or use --scope project"
+          )
+        }
+        assert.deepStrictEqual(home.list(), ["project"])
+        const nameOf = (...words: ReadonlyArray<string>) =>
+          Effect.map(home.run("hosts", "--for", "cursor", "--json", ...words), ({ stdout }) => JSON.parse(stdout).name)
+        assert.strictEqual(yield* nameOf("--scope", "project", "--", "npm", "start"), "project")
+        assert.strictEqual(yield* nameOf("--", "npm", "--prefix", "/srv/notes", "start"), "notes")
+        assert.strictEqual(yield* nameOf("--", "pnpm", "dlx", "@acme/notes"), "notes")
+        assert.strictEqual(yield* nameOf("--", "bun", "run", "/srv/one.ts"), "one")
+      }),
+    timeout
+  )
+
   it.effect("with --yes writes the file of each host, which only the person can read", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make
@@ -104,7 +170,7 @@ layer(Console.runs, { excludeTestServices: true })("the command hosts", (it) => 
           )
         )
         const [copy = "", ...others] = home.list(".gemini").filter((name) => name !== "settings.json")
-        assert.match(copy, /^settings\.json\.\d{4}-.*\.bak$/)
+        assert.match(copy, /^settings\.json\.\d{4}-\d\d-\d\d\.bak$/)
         assert.deepStrictEqual(others, [])
         assert.strictEqual(home.read(".gemini", copy), before)
         for (const name of [copy, "settings.json"]) {
@@ -122,6 +188,9 @@ layer(Console.runs, { excludeTestServices: true })("the command hosts", (it) => 
         assert.strictEqual(home.read(".gemini", "settings.json"), after)
         assert.strictEqual((yield* home.run("hosts", "--replace", ...other.slice(1))).exitCode, 0)
         assert.strictEqual(home.read(".gemini", "settings.json"), after.replace("/srv/one.js", "/srv/other.js"))
+        // The second change of this day leaves the copy of the original, and makes none.
+        assert.deepStrictEqual(home.list(".gemini"), ["settings.json", copy])
+        assert.strictEqual(home.read(".gemini", copy), before)
       }),
     timeout
   )

@@ -54,9 +54,17 @@ const urlServer = (options: Options, url: string): Effect.Effect<Host.Server, In
 
 const commandServer = (options: Options): Effect.Effect<Host.Server, InvalidCommand> => {
   const { host, scope, system, token, variables, words } = options
-  const [command, ...args] = words.map((word) => Place.word(word, host, scope))
+  const [command, ...args] = Place.located(words, host, scope)
   if (command === undefined) return invalid("name the server after --: a command such as `-- node server.ts`, or a URL")
   if (token !== undefined) return invalid("--bearer-env is for a URL; use --env for a server that is started")
+  const script = Place.packageScript(words)
+  if (script !== undefined && scope === "user") {
+    return invalid(
+      `${script} runs a script of this folder, and a host starts the server in another one; name the program of the ` +
+        "script, such as `-- node dist/server.mjs`" +
+        (Host.descriptions[host].files.project === undefined ? "" : ", or use --scope project")
+    )
+  }
   const [started, startedArgs] = system === "windows" ? Place.forWindows(command, args) : [command, args]
   return Effect.succeed({ _tag: "Command", command: started, args: startedArgs, variables })
 }
@@ -103,7 +111,7 @@ export const add = Effect.fnUntraced(function*(options: Options) {
   const server = yield* serverOf(options)
   const problem = Host.problemOf(host, server)
   if (problem !== undefined) return yield* invalid(problem)
-  const name = options.name ?? Place.nameOf(server)
+  const name = options.name ?? Place.nameOf(server, options.words)
   if (!serverName.test(name)) {
     return yield* invalid("--name takes at most 64 letters, digits, _ and -, because not every host accepts others")
   }
@@ -120,6 +128,11 @@ export const add = Effect.fnUntraced(function*(options: Options) {
       : Effect.void
   if (!isHere && options.isConfirmed) return yield* invalid("--yes writes a file of this machine; remove --system")
   if (!options.isJson) yield* screen.print(text)
+  if (isHere && server._tag === "Command") {
+    for (const missing of Place.missingFiles(options.words)) {
+      yield* screen.note(`* warning: there is no file ${missing} yet; build it before the host starts the server`)
+    }
+  }
   yield* screen.note(`* ${title} reads this in ${file}`)
   if (!isHere) return yield* end(false)
   if (!options.isConfirmed && !screen.canAsk) {

@@ -103,6 +103,16 @@ const replace = (file: string, text: string, before: Read | undefined, mode: num
 }
 
 /**
+ * Copies a file, and returns the path of the copy. There is one copy for each day, from before the first change of this
+ * day: later changes leave it, so that it has the original.
+ */
+const copyOf = (file: string): string => {
+  const copy = `${file}.${new Date().toISOString().slice(0, 10)}.bak`
+  if (statsOf(copy) === undefined) fs.copyFileSync(file, copy, fs.constants.COPYFILE_EXCL)
+  return copy
+}
+
+/**
  * Writes the new text of a file that was read before, and returns the path of its copy. A file that another program has
  * changed meanwhile is not written. A new file of a person can be read by this person only.
  */
@@ -118,8 +128,7 @@ export const write = (
         throw new HostFileError({ file: at.file, problem: "another program has changed it meanwhile; try again" })
       }
       fs.mkdirSync(path.dirname(at.file), { recursive: true })
-      const copy = `${at.file}.${new Date().toISOString().replaceAll(/[:.]/g, "-")}.bak`
-      if (before !== undefined) fs.copyFileSync(at.file, copy, fs.constants.COPYFILE_EXCL)
+      const copy = before === undefined ? undefined : copyOf(at.file)
       replace(at.file, text, before, isShared ? 0o666 : 0o600)
-      return before === undefined ? undefined : copy
+      return copy
     }))
