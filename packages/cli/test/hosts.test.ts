@@ -129,6 +129,30 @@ layer(Console.runs, { excludeTestServices: true })("the command hosts", (it) => 
     timeout
   )
 
+  it.effect(
+    "a word is a file of the folder, and no program or command that a file or a folder is named after",
+    () =>
+      Effect.gen(function*() {
+        const home = yield* Homes.make
+        for (const names of [["docker"], ["run", "inner"], ["bin", "start"], ["server.ts"]]) {
+          home.write("", "project", ...names)
+        }
+        const entryOf = Effect.fnUntraced(function*(...words: ReadonlyArray<string>) {
+          const { stdout } = yield* home.run("hosts", "--for", "claude-code", "--json", "--name", "one", ...words)
+          const { entry } = JSON.parse(stdout)
+          return [entry.command, ...entry.args ?? []]
+        })
+        const at = (...names: ReadonlyArray<string>) => path.join(home.project, ...names)
+        const container = ["docker", "run", "-i", "server.ts"]
+        assert.deepStrictEqual(yield* entryOf("--", ...container), [...container.slice(0, -1), at("server.ts")])
+        assert.deepStrictEqual(yield* entryOf("--", "./docker", "./run"), [at("docker"), at("run")])
+        assert.deepStrictEqual(yield* entryOf("--", "bin/start", "--flag"), [at("bin/start"), "--flag"])
+        const ofProject = ["--scope", "project", "--", "./docker", "server.ts"]
+        assert.deepStrictEqual(yield* entryOf(...ofProject), ["./docker", "server.ts"])
+      }),
+    timeout
+  )
+
   it.effect("with --yes writes the file of each host, which only the person can read", () =>
     Effect.gen(function*() {
       const home = yield* Homes.make

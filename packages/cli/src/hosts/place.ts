@@ -98,11 +98,20 @@ const isPath = (word: string, index: number, command: string): boolean =>
 
 const isAbsolute = (word: string): boolean => path.isAbsolute(word) || path.win32.isAbsolute(word)
 
+/**
+ * Returns whether a word names something in this folder. Without a slash, a command is a program of the search path,
+ * and an argument may be a command such as `run`, although there is a folder of that name.
+ */
+const exists = (word: string, index: number): boolean =>
+  /[\\/]/.test(word)
+    ? fs.existsSync(word)
+    : index > 0 && fs.statSync(word, { throwIfNoEntry: false })?.isFile() === true
+
 /** Returns the absolute path of the file that a word of a command names, or nothing if it names none. */
 const fileOf = (words: ReadonlyArray<string>, index: number): string | undefined => {
   const [command = ""] = words
   const word = words[index] ?? ""
-  if (word.startsWith("-") || (!fs.existsSync(word) && !isPath(word, index, command))) return undefined
+  if (word.startsWith("-") || (!exists(word, index) && !isPath(word, index, command))) return undefined
   return isAbsolute(word) ? word : path.resolve(word)
 }
 
@@ -122,7 +131,9 @@ const word = (words: ReadonlyArray<string>, index: number, host: Host.Host, scop
   const relative = path.relative(process.cwd(), file).replaceAll(path.sep, "/")
   if (relative.startsWith("..")) return file
   const { projectFolder } = Host.descriptions[host]
-  return projectFolder === undefined ? relative : `${projectFolder}/${relative}`
+  if (projectFolder !== undefined) return `${projectFolder}/${relative}`
+  // Without the dot, a host would look for the program in its search path.
+  return index === 0 && !relative.includes("/") ? `./${relative}` : relative
 }
 
 /** Returns a command with the paths that the entry of a host has. */
