@@ -75,6 +75,8 @@ export const connectionCases: Cases = {
   ),
   "the handshake failed: the server did not respond to initialize within … ms; set limits.handshakeTimeout …":
     toProgram("setTimeout(() => {}, 60000)", soon),
+  "the handshake failed: the server did not respond to server/discover within … ms; set limits.handshakeTimeout …":
+    toProgram("setTimeout(() => {}, 60000)", { limits: soon.limits }),
   "the handshake failed: the server chose revision …; this client supports …": Effect.flatMap(
     hostListening(SessionHost.layer({}, { info, revisions: ["2025-11-25"] })),
     (url) => messageOf(connectTo(url, { revisions: ["2024-11-05"] }))

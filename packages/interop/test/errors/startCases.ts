@@ -56,6 +56,10 @@ export const startCases: Cases = {
     importing("import { StdioServer } from \"@effect-mcp/transport\"\nStdioServer.layerNode()\n"),
     lineWith("SyntaxError")
   ),
+  "TypeError: McpServer.runMainStdio is not a function": Effect.map(
+    importing("import { McpServer } from \"@effect-mcp/server\"\nMcpServer.runMainStdio()\n"),
+    lineWith("TypeError")
+  ),
   "PackageConflictError: two copies of a package are loaded: … and …; install the same version of each …": Effect.gen(
     function*() {
       const at = yield* folder
