@@ -170,7 +170,12 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
       const { isFailure, text, value } = outcome.value
       yield* screen.print(options.json ? PlainText.json(value) : text)
       exit.isFailure = isFailure
-    }).pipe(Effect.scoped, reportingFailure)
+    }).pipe(
+      Effect.scoped,
+      reportingFailure,
+      // A list that the server does not end is cut, which only a warning says.
+      Effect.provideService(References.MinimumLogLevel, "Warn")
+    )
 
   const reportingFailure = <A, R>(effect: Effect.Effect<A, Failures.Failure | HostFileError, R>) =>
     Effect.catch(effect, (failure) =>
@@ -335,13 +340,17 @@ const screen = Layer.unwrap(
   )
 )
 
-/** Errors that the library logs appear as notes. Its warnings repeat what the status of the server says. */
+/**
+ * Errors that the library logs appear as notes, and so do its warnings in a script. In the interactive mode, these would
+ * repeat what the status of the server says.
+ */
 const logs = Layer.merge(
   Layer.unwrap(Effect.map(Screen, ({ note }) =>
     Logger.layer([
-      Logger.make(({ cause, message }) => {
+      Logger.make(({ cause, logLevel, message }) => {
+        const kind = logLevel === "Warn" ? "warning" : "error"
         const words = [...(Array.isArray(message) ? message : [message]), ...cause.reasons.map(String)].join(" ")
-        Effect.runFork(note(`error: ${words}`))
+        Effect.runFork(note(`${kind}: ${words}`))
       })
     ]))),
   Layer.succeed(References.MinimumLogLevel, "Error")

@@ -276,6 +276,27 @@ layer(Console.runs, { excludeTestServices: true })("the console in a script", (i
     120_000
   )
 
+  it.effect("says that a list is cut, which the server does not end", () =>
+    Effect.gen(function*() {
+      const endless = `
+        let page = 0
+        require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+          const { id, method } = JSON.parse(line)
+          const inputSchema = { type: "object" }
+          const tools = Array.from({ length: 500 }, (_, tool) => ({ name: page + "." + tool, inputSchema }))
+          const result = method === "initialize"
+            ? { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } }
+            : { tools, nextCursor: String(page++) }
+          if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }))
+        })
+      `
+      const at = ["--revision", "2025-11-25"]
+      const { exitCode, stderr, stdout } = yield* Console.run(["tools", ...at], [process.execPath, "-e", endless])
+      assert.strictEqual(exitCode, 0)
+      assert.include(stdout, "tools (5000)")
+      assert.match(stderr, /^warning: a list of tools .* is cut after 5000 members: it has more than 5000 members/m)
+    }).pipe(Effect.scoped), timeout)
+
   it.effect("explains itself", () =>
     Effect.gen(function*() {
       const { exitCode, stdout } = yield* (yield* Console.start(["--help"], [])).exited
