@@ -13,7 +13,6 @@ import * as StreamableHttpClient from "@effect-mcp/transport/node/StreamableHttp
 import * as WebSocketClient from "@effect-mcp/transport/node/WebSocketClient"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
@@ -195,6 +194,14 @@ const checkUnix = (
   }
 }
 
+/** Requests without spans, which would show the host and the path of a URL. They never show the query. */
+const untraced: Layer.Layer<never> = Layer.unwrap(
+  Effect.map(
+    Effect.promise(() => import("effect/http/HttpClient")),
+    ({ TracerDisabledWhen }) => Layer.succeed(TracerDisabledWhen, () => true)
+  )
+)
+
 const urlTarget = (
   kind: EntryKind.UrlKind,
   reader: Reader,
@@ -253,8 +260,7 @@ const urlTarget = (
     ? authorized
     : Layer.effect(Transport, Effect.map(Transport, transport)).pipe(
       Layer.provide(authorized),
-      // A span would show the host and the path. It never shows the query.
-      Layer.provide(Layer.succeed(HttpClient.TracerDisabledWhen, () => hide(place) !== place))
+      Layer.provide(hide(place) === place ? Layer.empty : untraced)
     )
   const target = McpTarget.transport(layer, description)
   return url.protocol === "unix:"
