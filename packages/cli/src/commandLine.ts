@@ -341,8 +341,8 @@ const screen = Layer.unwrap(
 )
 
 /**
- * Errors that the library logs appear as notes, and so do its warnings in a script. In the interactive mode, these would
- * repeat what the status of the server says.
+ * Errors that the library logs appear as notes, and so do its warnings in a script. In the interactive mode, these
+ * would repeat what the status of the server says.
  */
 const logs = Layer.merge(
   Layer.unwrap(Effect.map(Screen, ({ note }) =>
