@@ -29,7 +29,9 @@ import * as Render from "./console/render.ts"
 import { Screen } from "./console/screen.ts"
 import * as Server from "./console/server.ts"
 import { waysToSignIn } from "./console/signInOptions.ts"
+import { StartLines } from "./console/startLines.ts"
 import * as TerminalScreen from "./console/terminalScreen.ts"
+import * as Usage from "./console/usage.ts"
 import * as Addition from "./hosts/addition.ts"
 import type { HostFileError } from "./hosts/file.ts"
 import * as Host from "./hosts/host.ts"
@@ -133,16 +135,19 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
     pasted: Readable = new PassThrough()
   ) {
     const screen = yield* Screen
+    const start = new StartLines()
     const place = yield* Server.place({
       words: serverWords,
       headers: yield* headersOf(options.header),
       config: Option.getOrUndefined(options.config),
       host: Option.getOrUndefined(Option.map(options.config, Place.hostOf)),
       server: Option.getOrUndefined(options.server),
-      onStderr: (line) => Effect.runFork(screen.note(`server: ${line}`))
+      onStderr: (line) => {
+        if (isLasting || start.isNew(line)) Effect.runFork(screen.note(`server: ${line}`))
+      }
     })
     const answers = yield* Effect.fromResult(Result.all(options.answer.map(Arguments.fromJson)))
-    return yield* Connection.make({
+    const client = yield* Connection.make({
       place,
       revision: Option.getOrUndefined(options.revision),
       roots: options.root,
@@ -156,6 +161,8 @@ const command = (serverWords: ReadonlyArray<string>, version: string, exit: Exit
       },
       version
     })
+    start.end()
+    return client
   })
 
   /** Runs one command, and prints its result. */
@@ -362,7 +369,7 @@ export const run = Effect.fnUntraced(
     const { command: own, server } = Server.divide(words)
     const exit = new Exit()
     yield* Command.runWith(command(server, version, exit), { version })(own).pipe(
-      Effect.provide(Layer.provideMerge(logs, screen)),
+      Effect.provide(Layer.mergeAll(Layer.provideMerge(logs, screen), Usage.layer)),
       Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
     )
     return exit.isFailure ? 1 : 0

@@ -236,6 +236,59 @@ layer(Console.runs, { excludeTestServices: true })("the console in a script", (i
       assert.include(yield* printed(["list", "tools", ...header], [url]), "tools (")
     }).pipe(Effect.scoped), timeout)
 
+  it.effect("warns of a text on standard output once, whether the server answers or not", () =>
+    Effect.gen(function*() {
+      const [command = "", calculator = ""] = Console.calculator
+      const { stdout } = yield* Console.run(["list"], Console.calculator)
+      const text = "console.log('ready'); console.log('really');"
+      const warning = "* warning: the server has sent a text that is no message: \"ready\"; hosts may fail at it: a " +
+        "server over stdio prints only messages to its standard output\n"
+      const answering = yield* Console.run(["list"], [command, "-e", `${text} import(${JSON.stringify(calculator)})`])
+      assert.deepStrictEqual(answering, { exitCode: 0, stdout, stderr: warning })
+
+      const silent = yield* Console.start(["list"], [command, "-e", `${text} setInterval(() => {}, 1000)`])
+      yield* Child.until(() => silent.stderr().endsWith("\n"))
+      assert.strictEqual(silent.stderr(), warning)
+      silent.kill("SIGINT")
+      assert.strictEqual((yield* silent.exited).exitCode, 130)
+    }).pipe(Effect.scoped), timeout)
+
+  it.effect("warns of a text that a tool prints to standard output", () =>
+    Effect.gen(function*() {
+      for (const revision of eras) {
+        const run = yield* Console.run(["call", "print", "--revision", revision], Console.printing)
+        assert.deepStrictEqual(run, {
+          exitCode: 0,
+          stdout: "printed\n",
+          stderr: "* warning: the server has sent a text that is no message: \"called\"; hosts may fail at it: a " +
+            "server over stdio prints only messages to its standard output\n"
+        })
+      }
+    }).pipe(Effect.scoped), timeout)
+
+  it.effect("shows the lines of a server that fails at its start once", () =>
+    Effect.gen(function*() {
+      const program = "console.error('starting'); console.error('at line 1'); process.exit(3)"
+      const stderr = yield* rejected(["list"], [process.execPath, "-e", program])
+      assert.strictEqual(
+        stderr,
+        "server: starting\nserver: at line 1\n" +
+          `error: could not connect to ${process.execPath} (2 arguments): ` +
+          "the handshake failed: the peer exited with code 3\n"
+      )
+    }).pipe(Effect.scoped), timeout)
+
+  it.effect("shows a wrong flag without the help, and the flags that hosts takes", () =>
+    Effect.gen(function*() {
+      const wrong = yield* rejected(["list", "--jsn"], Console.calculator)
+      assert.match(wrong, /^error: [^\n]*--jsn[^\n]*\n\* effect-mcp list --help lists the commands and flags\n$/)
+      const { stdout } = yield* Console.runWith(["hosts", "--help"])
+      for (const flag of ["--for", "--scope", "--json"]) assert.include(stdout, flag)
+      for (const flag of ["--header", "--config", "--server", "--root", "--answer", "--revision", "--log-level"]) {
+        assert.notInclude(stdout, flag)
+      }
+    }).pipe(Effect.scoped), timeout)
+
   it.effect("says what is wrong, and what there is instead", () =>
     Effect.gen(function*() {
       const { calculator } = Console

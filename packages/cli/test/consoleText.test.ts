@@ -33,6 +33,23 @@ const read = (name: string, text: string): unknown => {
   return Result.isSuccess(result) ? result.success : new Error(result.failure).message
 }
 
+describe("a server", () => {
+  it("shows its name once, if its title is the same", () => {
+    const shown = (title: { readonly title?: string }) =>
+      Render.profile({
+        revision: "2025-11-25",
+        capabilities: {},
+        instructions: undefined,
+        info: { name: "dates", version: "1.0.0", ...title }
+      }).split("\n")[0]
+    assert.deepStrictEqual([{}, { title: "dates" }, { title: "Dates" }].map(shown), [
+      "dates  1.0.0",
+      "dates  1.0.0",
+      "Dates  dates  1.0.0"
+    ])
+  })
+})
+
 describe("the fields of a schema", () => {
   it("have the types of their members, through references, alternatives with null and allOf", () => {
     assert.deepStrictEqual(fields.map((field) => [field.name, Fields.describe(field)]), [

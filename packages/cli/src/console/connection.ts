@@ -5,9 +5,11 @@ import { type McpAnswers, McpClient, ServerStatus } from "@effect-mcp/client"
 import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Logging from "@effect-mcp/protocol/Logging"
 import type * as Revision from "@effect-mcp/protocol/Revision"
+import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { pathToFileURL } from "node:url"
@@ -37,6 +39,22 @@ const startTime = "2 minutes"
 
 /** Returns a status as a note, with the last lines that a child process has written to its standard error. */
 const statusNote = (status: ServerStatus.ServerStatus): string => `* ${PlainText.line(ServerStatus.describe(status))}`
+
+/** Returns the first text of a server that is no message, if a status has one. */
+const strayOf = (status: ServerStatus.ServerStatus): Result.Result<string, void> =>
+  status._tag === "Connecting" && status.stray !== undefined ? Result.succeed(status.stray) : Result.failVoid
+
+/** Streams the texts in a session that are no messages. */
+const straysIn = ({ events }: ClientSession.ClientSessionShape): Stream.Stream<string> =>
+  Stream.filterMap(events, (event) =>
+    event._tag === "BadFrame" && event.error._tag === "NotJson"
+      ? Result.succeed(event.error.text)
+      : Result.failVoid)
+
+/** Returns the warning about a text that is no message. This program skips it, and not all hosts do. */
+const strayNote = (text: string, isPrinted: boolean): string =>
+  `* warning: the server has sent a text that is no message: ${PlainText.json(text)}; hosts may fail at it` +
+  (isPrinted ? ": a server over stdio prints only messages to its standard output" : "")
 
 /** Returns the authorization at a server of a URL. Its modules are loaded for such a server only. */
 const authorization = Effect.fnUntraced(function*({ place, signIn }: Options) {
@@ -81,6 +99,15 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   // A server without log messages rejects this, and a server that is down fails the next command.
   const setLogLevel = Effect.ignore(client.setLogLevel(options.logLevel))
   if (!options.isLasting) {
+    // A script sees no status. Such a server may answer nothing until the time for its start is over.
+    const strays = Stream.merge(
+      Stream.filterMap(client.statuses, strayOf),
+      Stream.unwrap(Effect.match(client.session, { onFailure: () => Stream.empty, onSuccess: straysIn }))
+    )
+    const isPrinted = options.place.target.withStderr !== undefined
+    yield* Effect.forkScoped(
+      Stream.runForEach(Stream.take(strays, 1), (text) => screen.note(strayNote(text, isPrinted)))
+    )
     yield* setLogLevel
     return client
   }

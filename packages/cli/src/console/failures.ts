@@ -3,6 +3,8 @@
  */
 import { type McpCall, ServerStatus } from "@effect-mcp/client"
 import * as PlainText from "@effect-mcp/client/PlainText"
+import type * as CloseReason from "@effect-mcp/protocol/CloseReason"
+import { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Data from "effect/Data"
 import type { QuitError } from "effect/Terminal"
@@ -52,6 +54,24 @@ const advice = "; the command login signs in, and so do the options --sign-in an
 /** Returns a failure in words, with the ways to sign in if that may help. */
 export const describe = (failure: Failure): string => wordsOf(failure) + (isAboutAuthorization(failure) ? advice : "")
 
+/** Returns a reason without the lines of standard error, which the console has shown before. */
+const withoutStderr = (reason: CloseReason.CloseReason): CloseReason.CloseReason =>
+  reason._tag === "PeerEnded" && reason.exit !== undefined
+    ? { ...reason, exit: { ...reason.exit, stderr: [] } }
+    : reason
+
+const problemOf = (problem: ServerStatus.Problem): string => {
+  if (problem._tag === "Ended") {
+    return ServerStatus.describeProblem({ ...problem, reason: withoutStderr(problem.reason) })
+  }
+  if (problem._tag !== "ConnectFailed" || problem.error.reason._tag !== "Closed") {
+    return ServerStatus.describeProblem(problem)
+  }
+  const { reason } = problem.error
+  const error = new HandshakeError({ reason: { ...reason, reason: withoutStderr(reason.reason) } })
+  return ServerStatus.describeProblem({ ...problem, error })
+}
+
 const wordsOf = (failure: Failure): string => {
   switch (failure._tag) {
     case "QuitError":
@@ -59,7 +79,7 @@ const wordsOf = (failure: Failure): string => {
     case "ServerUnavailableError": {
       const { server, status, unreachable } = failure
       const problem = unreachable === undefined
-        ? status._tag === "Down" ? ServerStatus.describeProblem(status.problem) : undefined
+        ? status._tag === "Down" ? problemOf(status.problem) : undefined
         : PlainText.text(unreachable.message)
       return problem !== undefined
         ? `could not connect to ${PlainText.line(server)}: ${problem}`

@@ -22,8 +22,11 @@ const bytes = (base64: string): string => {
   return Result.isSuccess(decoded) ? `${decoded.success.length} bytes` : "no valid base64"
 }
 
+/** Returns the parts in one line. A title that equals the name is shown once. */
 const described = (parts: ReadonlyArray<string | undefined>): string =>
-  parts.filter((part) => part !== undefined && part !== "").map((part) => PlainText.line(part ?? "")).join("  ")
+  Array.from(new Set(parts)).filter((part) => part !== undefined && part !== "").map((part) =>
+    PlainText.line(part ?? "")
+  ).join("  ")
 
 /** Returns the contents of a resource. */
 export const resourceContents = (contents: Resource.ResourceContents): string => {
