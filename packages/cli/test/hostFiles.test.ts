@@ -193,6 +193,20 @@ describe("the TOML file of Codex", () => {
       }
     }))
 
+  it.effect(
+    "is replaced in one with the most lines that begin with a bracket within seconds",
+    () =>
+      Effect.gen(function*() {
+        const other = `[mcp_servers.a]\na = [\n${"[],\n".repeat(260_000)}]\n`
+        const started = performance.now()
+        const text = yield* toml(`${other}[mcp_servers.b]\ncommand = "old"\n`, { replaces: true })
+        assert.strictEqual(text, `${other}\n${written}`)
+        // It took 17 seconds, because each line was parsed as a header.
+        assert.isBelow(performance.now() - started, 8_000)
+      }),
+    60_000
+  )
+
   it.effect("has texts of any kind", () =>
     Effect.gen(function*() {
       const args = ["\"", "\\", "C:\\new", "\n\t\u{1b}\u{7f}", "ü 😀", "'''", "#", ""]

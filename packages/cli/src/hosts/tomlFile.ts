@@ -40,7 +40,8 @@ const withoutTables = Effect.fnUntraced(function*(text: string, field: string, n
   for (const line of lines) {
     const isHeader = /^[ \t]*\[/.test(line)
     if (isHeader) {
-      const keys = yield* keysOf(line)
+      // Most lines that begin with a bracket are no headers of this table, and to parse each of them takes long.
+      const keys = line.includes(field) ? yield* keysOf(line) : undefined
       isRemoved = keys?.[0] === field && keys[1] === name
     }
     if (!isRemoved) {
