@@ -111,8 +111,11 @@ describe("a token", () => {
   it.effect("is not accepted after a change", () =>
     Effect.gen(function*() {
       const { issue, verify } = yield* Tokens
-      const [user, , signature] = (yield* issue("ada", "1 hour")).split(".")
-      assert.isUndefined(yield* verify(Redacted.make(`${user}.9999999999999.${signature}`)))
+      const token = yield* issue("ada", "1 hour")
+      const [user, , signature] = token.split(".")
+      for (const changed of [`${user}.9999999999999.${signature}`, `${token}.x`, `${token}=`, `${token}ü`, ""]) {
+        assert.isUndefined(yield* verify(Redacted.make(changed)), changed)
+      }
     }).pipe(Effect.provide(tokens)))
 
   it.effect("needs a secret that cannot be guessed", () =>
