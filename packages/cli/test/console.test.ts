@@ -241,8 +241,8 @@ layer(Console.runs, { excludeTestServices: true })("the console in a script", (i
       const [command = "", calculator = ""] = Console.calculator
       const { stdout } = yield* Console.run(["list"], Console.calculator)
       const text = "console.log('ready'); console.log('really');"
-      const warning = "* warning: the server has sent a text that is no message: \"ready\"; hosts may fail at it: a " +
-        "server over stdio prints only messages to its standard output\n"
+      const warning = "warning: the server has sent a text that is no message, before its response to the handshake; " +
+        "a server over stdio must print only messages to standard output: \"ready\"\n"
       const answering = yield* Console.run(["list"], [command, "-e", `${text} import(${JSON.stringify(calculator)})`])
       assert.deepStrictEqual(answering, { exitCode: 0, stdout, stderr: warning })
 

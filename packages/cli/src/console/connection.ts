@@ -40,10 +40,6 @@ const startTime = "2 minutes"
 /** Returns a status as a note, with the last lines that a child process has written to its standard error. */
 const statusNote = (status: ServerStatus.ServerStatus): string => `* ${PlainText.line(ServerStatus.describe(status))}`
 
-/** Returns the first text of a server that is no message, if a status has one. */
-const strayOf = (status: ServerStatus.ServerStatus): Result.Result<string, void> =>
-  status._tag === "Connecting" && status.stray !== undefined ? Result.succeed(status.stray) : Result.failVoid
-
 /** Streams the texts in a session that are no messages. */
 const straysIn = ({ events }: ClientSession.ClientSessionShape): Stream.Stream<string> =>
   Stream.filterMap(events, (event) =>
@@ -99,11 +95,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   // A server without log messages rejects this, and a server that is down fails the next command.
   const setLogLevel = Effect.ignore(client.setLogLevel(options.logLevel))
   if (!options.isLasting) {
-    // A script sees no status. Such a server may answer nothing until the time for its start is over.
-    const strays = Stream.merge(
-      Stream.filterMap(client.statuses, strayOf),
-      Stream.unwrap(Effect.match(client.session, { onFailure: () => Stream.empty, onSuccess: straysIn }))
-    )
+    // The library warns of those before the response to the handshake.
+    const strays = Stream.unwrap(Effect.match(client.session, { onFailure: () => Stream.empty, onSuccess: straysIn }))
     const isPrinted = options.place.target.withStderr !== undefined
     yield* Effect.forkScoped(
       Stream.runForEach(Stream.take(strays, 1), (text) => screen.note(strayNote(text, isPrinted)))
