@@ -196,6 +196,8 @@ const compile = async (compiler: Tools.Tool): Promise<string> => {
       strict: true,
       exactOptionalPropertyTypes: true,
       noEmit: true,
+      // The programs import each other by the names of their files.
+      allowImportingTsExtensions: true,
       skipLibCheck: false,
       types: ["node"]
     }

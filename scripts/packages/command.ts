@@ -16,7 +16,8 @@ export const run = (command: string, args: ReadonlyArray<string>, { cwd, env = {
   new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
-      env: { ...process.env, ...env },
+      // A package manager that runs this process is not the one that runs the command.
+      env: { ...process.env, npm_config_user_agent: undefined, ...env },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: longest
     })
