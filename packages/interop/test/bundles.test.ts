@@ -1,12 +1,12 @@
 /** The programs for pages and workers, bundled from the sources: a sample of `pnpm packages --only bundles`. */
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import * as Bundles from "../../../scripts/packages/bundles.ts"
 
 const folder = fs.mkdtempSync(path.join(tmpdir(), "bundles-"))
-process.once("exit", () => fs.rmSync(folder, { recursive: true, force: true }))
+afterAll(() => fs.rmSync(folder, { recursive: true }))
 
 const fileOf = (name: string): string => path.join(folder, `${name}.mjs`)
 

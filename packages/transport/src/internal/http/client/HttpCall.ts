@@ -1,5 +1,6 @@
 /** One HTTP request, over any HTTP client of Effect. */
 import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Headers from "effect/http/Headers"
@@ -120,17 +121,24 @@ export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*
   // By default `fetch` follows redirects to any origin, with the session id and the program's headers.
   const fetchOptions = Option.getOrElse(yield* Effect.serviceOption(FetchHttpClient.RequestInit), () => ({}))
   const redacted = yield* Headers.CurrentRedactedNames
+  // Provided in one step, because each step costs every request.
+  const settings = Context.make(FetchHttpClient.RequestInit, { ...fetchOptions, redirect: "manual" }).pipe(
+    Context.add(Headers.CurrentRedactedNames, [...redacted, "mcp-session-id"]),
+    Context.add(UrlParams.CurrentRedactedNames, [anyName])
+  )
   // Requests are sent by fibers of the session. A target whose URL has a secret sets this where its Layer is built.
-  const isUntraced = yield* HttpClient.TracerDisabledWhen
-  return (call) =>
-    client.execute(requestOf(call)).pipe(
-      Effect.provideService(FetchHttpClient.RequestInit, { ...fetchOptions, redirect: "manual" }),
-      Effect.provideService(Headers.CurrentRedactedNames, [...redacted, "mcp-session-id"]),
-      Effect.provideService(UrlParams.CurrentRedactedNames, [anyName]),
+  const isUntraced = Context.getOrUndefined(yield* Effect.context<never>(), HttpClient.TracerDisabledWhen)
+  const execute = isUntraced === undefined
+    ? client.execute
+    : (request: HttpClientRequest.HttpClientRequest) =>
       Effect.updateService(
+        client.execute(request),
         HttpClient.TracerDisabledWhen,
-        (isOff) => (request: HttpClientRequest.HttpClientRequest) => isOff(request) || isUntraced(request)
-      ),
+        (isOff) => (request) => isOff(request) || isUntraced(request)
+      )
+  return (call) =>
+    execute(requestOf(call)).pipe(
+      Effect.provideContext(settings),
       Effect.mapError(explain(call)),
       Effect.map((response): HttpResponse => {
         const { headers, status } = response
