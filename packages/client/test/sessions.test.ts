@@ -257,6 +257,36 @@ for (const [era, revisions] of Object.entries(eras)) {
   })
 }
 
+describe("a call whose outcome the server itself does not know", () => {
+  for (const hint of ["readOnlyHint", undefined] as const) {
+    it(`of a tool with ${hint ?? "no hint"} is ${hint === undefined ? "not sent again" : "sent again"}`, () =>
+      virtually(Effect.gen(function*() {
+        let calls = 0
+        const tool = { name: "once", inputSchema: { type: "object" } } as const
+        const server = SimulatedServer.make({
+          handlers: () => ({
+            "tools/list": () =>
+              Effect.succeed({ tools: [hint === undefined ? tool : { ...tool, annotations: { [hint]: true } }] }),
+            "tools/call": () =>
+              Effect.suspend(() =>
+                calls++ === 0
+                  ? Effect.fail(McpError.outcomeUnknown("the process has ended"))
+                  : Effect.succeed({ content: [] })
+              )
+          })
+        })
+        const client = yield* connect(server, { trusted: true })
+        yield* client.tools
+        const outcome = yield* Effect.match(client.callTool("once"), {
+          onSuccess: () => "repeated",
+          onFailure: (error) => error._tag === "RequestError" ? error.reason._tag : error._tag
+        })
+        assert.deepStrictEqual([outcome, calls], hint === undefined ? ["OutcomeUnknown", 1] : ["repeated", 2])
+        assert.strictEqual(server.processes(), 1)
+      })))
+  }
+})
+
 describe("a session over Streamable HTTP", () => {
   /** Connects a client with a list, two streams of one resource, and a log level. */
   const used = Effect.fnUntraced(function*() {

@@ -12,7 +12,7 @@ describe("a server that is killed, removed, stalled and changed in virtual time"
         const result = yield* Arbitrary.checkEffect(
           programs,
           (program: Program) => problems(program).length === 0,
-          { runs: 500, size: 30, seed: 1, maxShrinks: 2_000 }
+          { runs: 300, size: 30, seed: 1, maxShrinks: 2_000 }
         )
         if (result._tag === "Falsified") {
           assert.fail(`${problems(result.shrunkInput).join("\n")}\n${JSON.stringify(result.shrunkInput)}`)

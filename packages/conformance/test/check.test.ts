@@ -2,7 +2,7 @@ import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { readChecks, readClientOutput } from "../src/suite/check.ts"
+import { isConclusive, readChecks, readClientOutput } from "../src/suite/check.ts"
 import { newest } from "../src/suite/release.ts"
 import type { Scenario, Side } from "../src/suite/scenario.ts"
 
@@ -56,6 +56,14 @@ describe("the output of the suite", () => {
     assert.strictEqual(readClientOutput(folder, scenario("client", "ping")), "")
     fs.writeFileSync(path.join(folder, "ping-2026-11-21T17-24-24-003Z", "stderr.txt"), "no server\n")
     assert.strictEqual(readClientOutput(folder, scenario("client", "ping")), "no server\n")
+  })
+
+  it("is conclusive if there are checks, and its client has printed nothing", () => {
+    const checks = [{ id: "ping", status: "SUCCESS" }] as const
+    assert.isTrue(isConclusive(checks, ""))
+    assert.isFalse(isConclusive(checks, "no server\n"))
+    assert.isFalse(isConclusive([], ""))
+    assert.isFalse(isConclusive(undefined, ""))
   })
 
   it("is rejected if a scenario ran twice", () => {

@@ -19,7 +19,9 @@ export interface ProcessExit {
 /**
  * The reason why a session ended. The first reason stays, even if others arise while the session closes.
  *
- * - `Requested`: this side closed the session, with `close` or by closing its scope.
+ * - `Requested`: this side closed the session, with `close` or by closing its scope. `isKept`: a host that shuts down
+ *   closed it, and its store keeps it, so that it can go on elsewhere. The outcome of a request that was interrupted is
+ *   unknown then.
  * - `PeerEnded`: the peer ended its side of the transport. For a child process, `exit` holds its exit code or signal.
  * - `PeerStalled`: the peer read no bytes within the write timeout.
  * - `RepliesOverflow`: the peer kept sending requests and read no replies. `waiting` replies held `bytes` bytes
@@ -33,11 +35,12 @@ export interface ProcessExit {
  *   identity of its connection has expired (`identity`).
  * - `Evicted`: the host was full, and ended the session to make room for another. It was unused (`idle`), its
  *   handshake was unfinished (`handshake`), or its client held more than half of the host's slots (`held`).
+ * - `Superseded`: another process has the session now. Its copy here closed at once, and nothing was deleted.
  *
  * @category models
  */
 export type CloseReason =
-  | { readonly _tag: "Requested" }
+  | { readonly _tag: "Requested"; readonly isKept?: true }
   | { readonly _tag: "PeerEnded"; readonly exit: ProcessExit | undefined }
   | { readonly _tag: "PeerStalled"; readonly afterMillis: number }
   | {
@@ -51,6 +54,7 @@ export type CloseReason =
   | { readonly _tag: "HandshakeTimeout"; readonly afterMillis: number }
   | { readonly _tag: "Expired"; readonly afterMillis: number; readonly of: "idle" | "age" | "identity" }
   | { readonly _tag: "Evicted"; readonly afterMillis: number; readonly of: "handshake" | "idle" | "held" }
+  | { readonly _tag: "Superseded" }
 
 /**
  * The reason of a session that this side closed.
@@ -58,6 +62,35 @@ export type CloseReason =
  * @category constants
  */
 export const requested: CloseReason = { _tag: "Requested" }
+
+/**
+ * The reason of a session that a host closed because it shuts down, while its store keeps the session.
+ *
+ * @category constants
+ */
+export const unloaded: CloseReason = { _tag: "Requested", isKept: true }
+
+/**
+ * The reason of a session that another process has now.
+ *
+ * @category constants
+ */
+export const superseded: CloseReason = { _tag: "Superseded" }
+
+/**
+ * Returns whether a session that has ended for this reason goes on at another process.
+ *
+ * @example
+ * ```ts
+ * import { CloseReason } from "@effect-mcp/protocol"
+ *
+ * export const goesOn = CloseReason.goesOnElsewhere(CloseReason.unloaded) // => true
+ * ```
+ *
+ * @category predicates
+ */
+export const goesOnElsewhere = (reason: CloseReason): boolean =>
+  reason._tag === "Superseded" || (reason._tag === "Requested" && reason.isKept === true)
 
 /** Formats a cause. `String` would throw for an object without a prototype. */
 const formatCause = (cause: unknown): string => typeof cause === "string" ? cause : Formatter.format(cause)
@@ -121,5 +154,7 @@ export const describe = (reason: CloseReason): string => {
       return reason.of === "held"
         ? `evicted to make room: connected for ${reason.afterMillis} ms; its client held more than half of all slots`
         : `evicted to make room: the handshake was not finished after ${reason.afterMillis} ms`
+    case "Superseded":
+      return "another process has the session now"
   }
 }

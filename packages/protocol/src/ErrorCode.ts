@@ -65,6 +65,15 @@ export const InvalidAnswer = -31011
 export const InsufficientScope = -31012
 
 /**
+ * The request may have been carried out, and its result is not known: the process that served it has ended, or could
+ * not be reached. The data of the error is `{ outcome: "unknown" }`. A client that sends the request again can have its
+ * effect twice. The code is outside the range that JSON-RPC reserves, as that of {@link Overloaded}.
+ *
+ * @category constants
+ */
+export const OutcomeUnknown = -31013
+
+/**
  * The resource does not exist, in the revisions with a handshake (RES-05).
  *
  * @category constants

@@ -254,6 +254,43 @@ export const insufficientScope = (scopes: ReadonlyArray<string>): McpError =>
   make(ErrorCode.InsufficientScope)(`Insufficient scope: this operation needs ${scopes.join(" ")}`, { scopes })
 
 /**
+ * Creates an error with code −31013: the request may have been carried out, and its result is not known. A server of
+ * several processes sends it for the requests of a process that has ended.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * const error = McpError.outcomeUnknown("The process that served the request has ended")
+ *
+ * export const data = error.data // => { outcome: "unknown" }
+ * ```
+ *
+ * @category constructors
+ */
+export const outcomeUnknown = (message: string): McpError =>
+  make(ErrorCode.OutcomeUnknown)(message, { outcome: "unknown" })
+
+/**
+ * Tests whether an error says that the request may have been carried out: its code is −31013, and its data says so. A
+ * server may have an error of its own with this code.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const answers = [
+ *   McpError.isOutcomeUnknown(McpError.outcomeUnknown("The process has ended")),
+ *   McpError.isOutcomeUnknown({ code: -31013, data: undefined })
+ * ] // => [true, false]
+ * ```
+ *
+ * @category guards
+ */
+export const isOutcomeUnknown = ({ code, data }: { readonly code: number; readonly data?: unknown }): boolean =>
+  code === ErrorCode.OutcomeUnknown && Predicate.hasProperty(data, "outcome") && data.outcome === "unknown"
+
+/**
  * Returns the scopes that an operation needs, from the error of a request whose sender lacks one of them. Returns
  * `undefined` for any other error, and if the data has no scopes.
  *

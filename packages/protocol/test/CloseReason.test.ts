@@ -43,7 +43,8 @@ const messages: ReadonlyArray<readonly [Reason, string]> = [
   [
     { _tag: "Evicted", afterMillis: 3000, of: "handshake" },
     "evicted to make room: the handshake was not finished after 3000 ms"
-  ]
+  ],
+  [CloseReason.superseded, "another process has the session now"]
 ]
 
 it.each(messages.map(([reason, message]) => ({ reason, message })))(
@@ -63,7 +64,8 @@ it("every kind of reason has a message above", () => {
     HandshakeFailed: true,
     HandshakeTimeout: true,
     Expired: true,
-    Evicted: true
+    Evicted: true,
+    Superseded: true
   }
   assert.deepStrictEqual(Array.from(new Set(messages.map(([{ _tag }]) => _tag))), Object.keys(kinds))
 })

@@ -18,9 +18,9 @@ it("[MSG-10] the JSON-RPC codes have the values of JSON-RPC 2.0", () => {
 })
 
 it("[MSG-26] a code that only this library has is outside the range that JSON-RPC reserves", () => {
-  const { InsufficientScope, InvalidAnswer, Overloaded, ...specified } = ErrorCode
+  const { InsufficientScope, InvalidAnswer, OutcomeUnknown, Overloaded, ...specified } = ErrorCode
   const isReserved = (code: number) => code >= -32768 && code <= -32000
-  for (const own of [InsufficientScope, InvalidAnswer, Overloaded]) assert.isFalse(isReserved(own))
+  for (const own of [InsufficientScope, InvalidAnswer, OutcomeUnknown, Overloaded]) assert.isFalse(isReserved(own))
   assert.deepStrictEqual(Object.values(specified).filter((code) => !isReserved(code)), [])
 })
 

@@ -3,6 +3,7 @@
  *
  * @stability unstable
  */
+import type { RequestId } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -13,7 +14,9 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Timer } from "./internal/engine/Timer.ts"
 import * as NumericOption from "./internal/NumericOption.ts"
+import { endedStream } from "./internal/stores/endedStream.ts"
 import { EventLog } from "./internal/stores/EventLog.ts"
+import { SupersededError } from "./SupersededError.ts"
 
 /**
  * The name of a stream, and the session that it belongs to. Streams of different sessions can have the same name. A
@@ -24,6 +27,32 @@ import { EventLog } from "./internal/stores/EventLog.ts"
 export interface StreamKey {
   readonly session: string
   readonly stream: string
+}
+
+/**
+ * A stream, as its writer names it.
+ *
+ * @category models
+ */
+export interface WrittenStream extends StreamKey {
+  /** The epoch of the copy of the session that writes, as in `SessionStore.StoredSession`. */
+  readonly epoch: number
+  /** The ids of the requests that the stream answers. A standalone stream has none. The first `append` stores them. */
+  readonly requests: ReadonlyArray<RequestId.RequestId>
+}
+
+/**
+ * A stream that had not ended when another process took its session over.
+ *
+ * @category models
+ */
+export interface UnendedStream {
+  /** The name of the stream. */
+  readonly stream: string
+  /** The ids of the requests that it answers. A standalone stream has none. */
+  readonly requests: ReadonlyArray<RequestId.RequestId>
+  /** The events that are stored, in order. */
+  readonly events: ReadonlyArray<StoredEvent>
 }
 
 /**
@@ -72,7 +101,10 @@ export class EventStoreError extends Data.TaggedError("EventStoreError")<{
 }> {}
 
 /**
- * The store of a server's events. An implementation can complete an operation synchronously and return an `Exit`, which
+ * The store of a server's events. Each write carries the epoch of the copy of the session that makes it. From the time
+ * at which `takeOver` was called with a later epoch, such a write fails with `SupersededError` and changes nothing.
+ *
+ * An implementation can complete an operation synchronously and return an `Exit`, which
  * needs no fiber. A caller therefore runs each operation once, where it calls it. `EventStoreLaws` of
  * `@effect-mcp/testing` test an implementation.
  *
@@ -96,8 +128,11 @@ export class EventStoreError extends Data.TaggedError("EventStoreError")<{
  * @category services
  */
 export class EventStore extends Context.Service<EventStore, {
-  /** Stores an event at the end of a stream, and returns its id. The oldest events of a full stream make room. */
-  readonly append: (key: StreamKey, data: string) => Effect.Effect<string, EventStoreError>
+  /**
+   * Stores an event at the end of a stream, and returns its id. The oldest events of a full stream make room. Fails and
+   * changes nothing if the stream has ended: an event whose caller has timed out may reach the store after the end.
+   */
+  readonly append: (stream: WrittenStream, data: string) => Effect.Effect<string, EventStoreError | SupersededError>
   /**
    * Returns the events after an event. `undefined` if the session has no such event, or if that event or a later one
    * was dropped.
@@ -106,11 +141,20 @@ export class EventStore extends Context.Service<EventStore, {
   /**
    * Ends a stream: no more events are appended. The store keeps it for a while, for a client that has missed events.
    */
-  readonly end: (key: StreamKey) => Effect.Effect<void, EventStoreError>
+  readonly end: (stream: WrittenStream) => Effect.Effect<void, EventStoreError | SupersededError>
+  /**
+   * Makes writes of earlier epochs to a session fail, and returns the streams of the session that have not ended. The
+   * next owner of the session calls it before its first write. A second call with the same epoch returns the streams
+   * that have not ended then.
+   */
+  readonly takeOver: (
+    session: string,
+    epoch: number
+  ) => Effect.Effect<ReadonlyArray<UnendedStream>, EventStoreError | SupersededError>
   /**
    * Deletes all streams of a session. Their event ids are not used again, even for a later session with the same id.
    */
-  readonly drop: (session: string) => Effect.Effect<void, EventStoreError>
+  readonly drop: (session: string, epoch: number) => Effect.Effect<void, EventStoreError | SupersededError>
 }>()("@effect-mcp/session/EventStore") {}
 
 /**
@@ -151,6 +195,8 @@ const rules: NumericOption.Rules<MemoryOptions> = {
  * - A stream without events is deleted. A session without streams takes no memory.
  * - Ended streams are deleted after `endedStreamTimeout`. One timer for all of them runs on the `Clock`, in a fiber
  *   that exists only while a stream waits to be deleted.
+ * - The epochs of sessions that were taken over are remembered: 10,000, and those of the sessions that were taken over
+ *   last.
  * - All operations are `Exit`s. `append` takes amortized constant time, because each event that makes room was appended
  *   once. `replay` takes time in proportion to its stream, and `drop` in proportion to the streams of its session.
  *
@@ -161,10 +207,10 @@ const rules: NumericOption.Rules<MemoryOptions> = {
  *
  * export const missed = Effect.gen(function*() {
  *   const store = yield* EventStore.makeMemory({ endedStreamTimeout: "5 minutes" })
- *   const key = { session: "s", stream: "answers" }
- *   const seen = yield* store.append(key, "1")
- *   yield* store.append(key, "2")
- *   yield* store.append(key, "3")
+ *   const stream = { session: "s", stream: "answers", epoch: 1, requests: [1] }
+ *   const seen = yield* store.append(stream, "1")
+ *   yield* store.append(stream, "2")
+ *   yield* store.append(stream, "3")
  *   const replay = yield* store.replay("s", seen)
  *   return replay?.events.map(({ data }) => data)
  * }).pipe(Effect.scoped) // => ["2", "3"]
@@ -193,22 +239,26 @@ export const makeMemory = (
         log.clear()
       })
     )
+    /** Runs a write of this epoch, unless the session has a later one. */
+    const writing = <A>(session: string, epoch: number, write: () => A): Exit.Exit<A, SupersededError> =>
+      log.isSuperseded(session, epoch) ? Exit.fail(new SupersededError({ epoch })) : Exit.succeed(write())
     return {
-      append: ({ session, stream }, data) => Exit.succeed(log.append(session, stream, data)),
+      append: ({ epoch, requests, session, stream }, data) =>
+        log.hasEnded(session, stream) && !log.isSuperseded(session, epoch)
+          ? Exit.fail(new EventStoreError({ cause: endedStream(stream) }))
+          : writing(session, epoch, () => log.append(session, stream, data, requests)),
       replay: (session, after) => {
         log.expire(timer.now())
         return Exit.succeed(log.replay(session, after))
       },
-      end: ({ session, stream }) => {
-        const until = timer.now() + endedStreamMillis
-        log.end(session, stream, until)
-        timer.watch(until)
-        return Exit.void
-      },
-      drop: (session) => {
-        log.drop(session)
-        return Exit.void
-      }
+      end: ({ epoch, session, stream }) =>
+        writing(session, epoch, () => {
+          const until = timer.now() + endedStreamMillis
+          log.end(session, stream, until)
+          timer.watch(until)
+        }),
+      takeOver: (session, epoch) => writing(session, epoch, () => log.takeOver(session, epoch)),
+      drop: (session, epoch) => writing(session, epoch, () => log.drop(session))
     }
   })
 

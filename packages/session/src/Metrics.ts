@@ -13,6 +13,8 @@ import * as Metric from "effect/Metric"
 import { BoundedNames } from "./internal/telemetry/BoundedNames.ts"
 import { LabelledMetrics } from "./internal/telemetry/LabelledMetrics.ts"
 import * as OtelAttributes from "./internal/telemetry/OtelAttributes.ts"
+import * as ServerMetrics from "./internal/telemetry/ServerMetrics.ts"
+import * as StoreMetrics from "./internal/telemetry/StoreMetrics.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /** The boundaries of the histograms, in seconds, as the conventions recommend them. */
@@ -93,19 +95,14 @@ export const sessionDuration: { readonly [Role in MethodDefinition.Role]: Metric
  *
  * @category metrics
  */
-export const serverSessions: Metric.Gauge<number> = Metric.gauge("mcp.server.sessions", {
-  description: "The MCP sessions that a host keeps"
-})
+export const serverSessions: Metric.Gauge<number> = ServerMetrics.sessions
 
 /**
  * The number of sessions that a host rejected. `error.type` is the scope of the `HostFullError`.
  *
  * @category metrics
  */
-export const serverSessionsRejected: Metric.Counter<number> = Metric.counter("mcp.server.sessions.rejected", {
-  description: "The MCP sessions that a host has rejected",
-  incremental: true
-})
+export const serverSessionsRejected: Metric.Counter<number> = ServerMetrics.sessionsRejected
 
 /**
  * The number of sessions that a full host has evicted to make room for others: `mcp.session.eviction` is `idle`, `held`
@@ -113,20 +110,70 @@ export const serverSessionsRejected: Metric.Counter<number> = Metric.counter("mc
  *
  * @category metrics
  */
-export const serverSessionsEvicted: Metric.Counter<number> = Metric.counter("mcp.server.sessions.evicted", {
-  description: "The MCP sessions that a full host has closed to make room for others",
-  incremental: true
-})
+export const serverSessionsEvicted: Metric.Counter<number> = ServerMetrics.sessionsEvicted
 
 /**
  * The number of sessions that expired: `mcp.session.expiry` is `idle`, `age`, `handshake` or `initialize`.
  *
  * @category metrics
  */
-export const serverSessionsExpired: Metric.Counter<number> = Metric.counter("mcp.server.sessions.expired", {
-  description: "The MCP sessions that a host has closed because they expired",
-  incremental: true
-})
+export const serverSessionsExpired: Metric.Counter<number> = ServerMetrics.sessionsExpired
+
+/**
+ * The number of HTTP requests that were forwarded to the process that owns their session. `mcp.forward.outcome` is
+ * `answered`, `unknown` (the process may have processed the request), `unavailable` (no process did), or `rejected`
+ * (too many were being forwarded).
+ *
+ * @category metrics
+ */
+export const serverRequestsForwarded: Metric.Counter<number> = ServerMetrics.requestsForwarded
+
+/**
+ * The number of sessions that this process owns, with `SessionOwners`.
+ *
+ * @category metrics
+ */
+export const serverSessionsOwned: Metric.Gauge<number> = ServerMetrics.sessionsOwned
+
+/**
+ * The number of sessions that this process claimed after an earlier owner: one that has ended, has no lease any more,
+ * or has released the session.
+ *
+ * @category metrics
+ */
+export const serverSessionsTakenOver: Metric.Counter<number> = ServerMetrics.sessionsTakenOver
+
+/**
+ * The number of times that the lease of this process was over before it was renewed.
+ *
+ * @category metrics
+ */
+export const serverLeasesLost: Metric.Counter<number> = ServerMetrics.leasesLost
+
+/**
+ * The number of gaps that a `ChangeBus` reported: changes of other processes may be lost, so everything counts as
+ * changed. Gaps within a second are one.
+ *
+ * @category metrics
+ */
+export const changeBusGaps: Metric.Counter<number> = ServerMetrics.changeBusGaps
+
+/**
+ * The number of writes that a store rejected because a later owner has the session. `mcp.store.name` is `SessionStore`
+ * or `EventStore`.
+ *
+ * @category metrics
+ */
+export const serverWritesSuperseded: Metric.Counter<number> = StoreMetrics.writesSuperseded
+
+/**
+ * The durations of the operations of stores, in seconds. `mcp.store.name` is `SessionStore`, `EventStore` or
+ * `OwnerStore`, `mcp.store.operation` is the operation, and `error.type` is `SupersededError`, `TimedOut` or `_OTHER`.
+ * An operation that has its result at once, as one of a store in memory, is not measured.
+ *
+ * @category metrics
+ */
+export const serverStoreDuration: Metric.Histogram<number> = StoreMetrics.operationDuration
 
 /** The values of the labels of a duration. */
 type DurationLabels = readonly [

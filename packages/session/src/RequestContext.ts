@@ -152,6 +152,8 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly isOwnError: (error: RequestError) => boolean
   /** Lets the call of a tool become a task now. Returns whether it is one. See {@link becomeTask}. */
   readonly becomeTask: Effect.Effect<boolean, McpError.McpError>
+  /** Returns whether another run of the handler goes on after this one. See {@link isHandedOn}. */
+  readonly isHandedOn: Effect.Effect<boolean>
 }>()("@effect-mcp/session/RequestContext") {}
 
 /**
@@ -407,4 +409,29 @@ export const once = <A, E, R>(
 export const becomeTask: Effect.Effect<boolean, McpError.McpError, RequestContext> = Effect.flatMap(
   Effect.service(RequestContext),
   (context) => context.becomeTask
+)
+
+/**
+ * Returns, in a handler that is being interrupted, whether another run of it goes on after this one: at the next owner
+ * of its session, in another process that runs its task, or when the client of revision 2026-07-28 has answered its
+ * questions. Then work that the handler has started elsewhere must go on as well. `false` if the call was cancelled, or
+ * has ended for another reason.
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const waitFor = <A>(result: Effect.Effect<A>, stop: Effect.Effect<void>) =>
+ *   Effect.onInterrupt(
+ *     result,
+ *     () => Effect.flatMap(RequestContext.isHandedOn, (goesOn) => goesOn ? Effect.void : stop)
+ *   )
+ * ```
+ *
+ * @category tasks
+ */
+export const isHandedOn: Effect.Effect<boolean, never, RequestContext> = Effect.flatMap(
+  Effect.service(RequestContext),
+  (context) => context.isHandedOn
 )

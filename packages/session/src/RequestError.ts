@@ -10,8 +10,8 @@ import type { TransportError } from "./TransportError.ts"
 import type { UnsupportedSchemaError } from "./UnsupportedSchemaError.ts"
 
 /**
- * The kinds of {@link RequestError}. The peer sent only `ErrorResponse`. The others arise on this side, and none of
- * them can be mistaken for an error of the peer (MSG-27).
+ * The kinds of {@link RequestError}. The peer sent only `ErrorResponse`, and an error that means `OutcomeUnknown`. The
+ * others arise on this side, and none of them can be mistaken for an error of the peer (MSG-27).
  *
  * - `ErrorResponse`: the peer replied with an error.
  * - `Timeout`: no response arrived within `afterMillis`. The peer was sent a cancellation (TMO-03).
@@ -39,8 +39,8 @@ import type { UnsupportedSchemaError } from "./UnsupportedSchemaError.ts"
  * - `CannotAskHere`: revision 2026-07-28 has questions to the client in `tools/call`, `prompts/get` and
  *   `resources/read` only, and the handler serves another method (MRTR-02). Nothing was sent.
  * - `SendFailed`: the transport could not send the message. The peer has not carried it out.
- * - `OutcomeUnknown`: the stream that carries the response was lost. The peer may have carried the request out, so a
- *   retry can have its effect twice.
+ * - `OutcomeUnknown`: the stream that carries the response was lost, or the peer replied that the process that served
+ *   the request is gone (−31013). The peer may have carried the request out, so a retry can have its effect twice.
  * - `ExchangeEnded`: the request of the peer that this message belongs to has been answered or cancelled. Nothing was
  *   sent.
  *

@@ -6,7 +6,6 @@
 import type { CloseReason, JsonRpc, Meta, RequestId } from "@effect-mcp/protocol"
 import type * as Cause from "effect/Cause"
 import type { FrameError, TransportEvent } from "./Transport.ts"
-import type { TransportError } from "./TransportError.ts"
 import type { UnsupportedSchemaError } from "./UnsupportedSchemaError.ts"
 
 /**
@@ -50,7 +49,6 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *   that request fails with `MalformedResponse`.
  * - `Tolerated`: the message breaks a rule but has one possible meaning, and was processed. `method` is the method of
  *   the request that it completes, if that is known.
- * - `SendFailed`: the transport could not send one message.
  *
  * Requests of this side:
  *
@@ -70,7 +68,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `RequestIgnored`: the server sent a request in a revision in which it must not (2026-07-28). It got no response.
  * - `Cancelled`: the peer cancelled the request, and its handler was interrupted.
  * - `CancelIgnored`: the peer sent a cancellation of no request in flight.
- * - `Abandoned`: the stream of the request has no reader left, and its handler was interrupted.
+ * - `Abandoned`: the stream of the request has no reader left, or the server has lost its session. Its handler was
+ *   interrupted.
  * - `HandlerFailed`: the handler died with this `cause`. The peer got −32603 "Internal error" without the cause. If the
  *   answer of the handler does not fit the question of the server, it got −31011 with the problem.
  *
@@ -133,7 +132,6 @@ export type SessionEvent =
     readonly reason: ProgressDropReason
   }
   | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }
-  | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
   | { readonly _tag: "ProfileTrimmed"; readonly limitBytes: number }
   | { readonly _tag: "OutputSchemaDropped"; readonly tool: string }
   | { readonly _tag: "OutputSchemaPartlyChecked"; readonly tool: string; readonly error: UnsupportedSchemaError }

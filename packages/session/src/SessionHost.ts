@@ -73,6 +73,51 @@ export type HostFullError = Shapes.HostFullError
 export const HostFullError: typeof Shapes.HostFullError = Shapes.HostFullError
 
 /**
+ * The reason why a host does not serve a session that has an owner.
+ *
+ * - `lease`: the lease of this process is over, and was not renewed within 5 seconds.
+ * - `claim`: no process became the owner within 5 seconds. The last one may have ended just now.
+ * - `store`: the store of the owners has failed.
+ *
+ * @category models
+ */
+export type OwnerProblem = Shapes.OwnerProblem
+
+/**
+ * The error of a host that does not know for now which process owns a session. The session may go on, so a transport
+ * never answers as for an unknown one.
+ *
+ * @category errors
+ */
+export type OwnerUnknownError = Shapes.OwnerUnknownError
+
+/**
+ * The class of the error {@link OwnerUnknownError}.
+ *
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ *
+ * export const message = new SessionHost.OwnerUnknownError({ problem: "lease" }).message
+ * // => "the owner of the session is not known: this process has no lease"
+ * ```
+ *
+ * @category errors
+ */
+export const OwnerUnknownError: typeof Shapes.OwnerUnknownError = Shapes.OwnerUnknownError
+
+/**
+ * The place of a session.
+ *
+ * - `Here`: the session is open at this host.
+ * - `Elsewhere`: another process owns it, and listens at `address`.
+ * - `Unowned`: no process that lives owns it, or this one does and has unloaded it. `restore` may find it.
+ *
+ * @category models
+ */
+export type SessionPlace = Shapes.SessionPlace
+
+/**
  * A session that a host keeps.
  *
  * @category models
@@ -98,6 +143,7 @@ export interface RestoreOptions extends Shapes.RestoreOptions {}
  *
  * - `Restored`: the session was in the store, and is now open over the transport of this call.
  * - `AlreadyOpen`: the session is open over another transport. The transport of this call is not used.
+ * - `Elsewhere`: another process owns the session. It listens at `address`. The transport of this call is not used.
  * - `NotFound`: neither the host nor the store has a session with this id for this principal, or it has expired, or
  *   this server negotiates another revision than the stored one. The transport of this call is not used any more.
  *
@@ -162,7 +208,8 @@ export class SessionHost extends Context.Service<SessionHost, SessionHostShape>(
 
 /**
  * Makes a host. Leaving the scope drains it. The handlers run with the services of the program that makes the host, not
- * with those of the program that opens a session. The host uses a `SessionStore` if that service is provided.
+ * with those of the program that opens a session. The host uses a `SessionStore` if that service is provided, and
+ * with it `SessionOwners`, if several processes share the store.
  *
  * @example
  * ```ts

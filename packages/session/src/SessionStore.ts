@@ -3,7 +3,7 @@
  *
  * @stability unstable
  */
-import { ExactJson, type JsonRpc } from "@effect-mcp/protocol"
+import { ExactJson, type JsonRpc, type Logging } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -15,6 +15,7 @@ import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
 import { monotonicMillis } from "./internal/monotonicMillis.ts"
 import * as NumericOption from "./internal/NumericOption.ts"
 import { trust } from "./internal/trust.ts"
+import { SupersededError } from "./SupersededError.ts"
 
 /**
  * A stored session, which consists of JSON values.
@@ -31,6 +32,12 @@ export interface StoredSession {
   readonly openedAt: number
   /** The last use, in milliseconds since the epoch. It may be up to a minute too early. */
   readonly usedAt: number
+  /** Counts the lives of the session, from 1: each time that a host restores the session, it rises. */
+  readonly epoch: number
+  /** The least severe level of the log messages that the client wants; `undefined` if it has set none. */
+  readonly logLevel?: Logging.Level | undefined
+  /** The URIs of the resources that the client has subscribed to. */
+  readonly subscriptions?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -53,9 +60,11 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
 }> {}
 
 /**
- * The store of a host's sessions. It is safe for one owner of a session at a time: another process may restore the
- * session when its process is gone. Two processes that serve one session each have a copy of it, which does not know
- * the calls, answers and subscriptions of the other one, so requests have to be routed by session.
+ * The store of a host's sessions. One process at a time may have a copy of a session. `SessionOwners` decides which
+ * one; without it, the program routes each session to one process.
+ *
+ * Each write carries the epoch of the copy that makes it. A write of an earlier epoch than the stored one fails with
+ * `SupersededError` and changes nothing, so that a process that was paused cannot undo what its successor has written.
  *
  * An implementation can complete an operation synchronously and return an `Exit`, which
  * needs no fiber. A caller therefore runs each operation once, where it calls it. `SessionStoreLaws` of
@@ -70,7 +79,8 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
  * // Stores no anonymous sessions.
  * const named = Effect.map(SessionStore.SessionStore, (store) => ({
  *   ...store,
- *   save: (session: SessionStore.StoredSession) => session.principal === undefined ? Effect.void : store.save(session)
+ *   create: (session: SessionStore.StoredSession) =>
+ *     session.principal === undefined ? Effect.void : store.create(session)
  * }))
  *
  * export const layer = Layer.provide(Layer.effect(SessionStore.SessionStore, named), SessionStore.layerMemory())
@@ -79,14 +89,26 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
  * @category services
  */
 export class SessionStore extends Context.Service<SessionStore, {
-  /** Stores a session, and replaces the one that was stored with this id. */
-  readonly save: (session: StoredSession) => Effect.Effect<void, SessionStoreError>
-  /** Returns the session that was last saved with this id, unless it was removed. */
+  /** Stores a new session, in place of one with this id and the same or an earlier epoch. */
+  readonly create: (session: StoredSession) => Effect.Effect<void, SessionStoreError | SupersededError>
+  /**
+   * Replaces a stored session. Does nothing for an unknown one, which has ended or made room for others: a process that
+   * was paused must not bring it back.
+   */
+  readonly save: (session: StoredSession) => Effect.Effect<void, SessionStoreError | SupersededError>
+  /**
+   * Returns the session that was last stored with this id, unless it was removed. This is no use of the session, and
+   * does not extend the time for which it is stored: any client can cause it, also one of another principal.
+   */
   readonly load: (id: string) => Effect.Effect<StoredSession | undefined, SessionStoreError>
   /** Sets the last use of a session. Does nothing for an unknown session, or if a later use is stored. */
-  readonly touch: (id: string, usedAt: number) => Effect.Effect<void, SessionStoreError>
+  readonly touch: (
+    id: string,
+    epoch: number,
+    usedAt: number
+  ) => Effect.Effect<void, SessionStoreError | SupersededError>
   /** Deletes a session. Does nothing for an unknown session. */
-  readonly remove: (id: string) => Effect.Effect<void, SessionStoreError>
+  readonly remove: (id: string, epoch: number) => Effect.Effect<void, SessionStoreError | SupersededError>
 }>()("@effect-mcp/session/SessionStore") {}
 
 /**
@@ -98,8 +120,8 @@ export interface MemoryOptions {
   /** The number of sessions. The least recently used one makes room. Default 10,000. */
   readonly maxSessions?: number
   /**
-   * The bytes of all handshake messages: two for each UTF-16 code unit of their JSON. The least recently used session
-   * makes room. Default 64 MiB.
+   * The bytes of all handshake messages and subscriptions: two for each UTF-16 code unit of their JSON. The least
+   * recently used session makes room. Default 64 MiB.
    */
   readonly maxBytes?: number
   /** The time after its last use for which a session is stored. Default: no limit. */
@@ -114,9 +136,9 @@ const rules: NumericOption.Rules<MemoryOptions> = {
 
 /** A session in the store. */
 interface Entry {
-  readonly session: Omit<StoredSession, "handshakeMessages">
-  /** As JSON, which takes less memory than the parsed messages. */
-  readonly handshakeMessages: string
+  readonly session: Omit<StoredSession, "handshakeMessages" | "subscriptions">
+  /** The handshake messages and the subscriptions as JSON, which takes less memory than parsed messages. */
+  readonly messages: string
   usedAt: number
   /** The time at which the session expires, of a clock that never jumps. */
   expiresAt: number
@@ -126,8 +148,8 @@ interface Entry {
  * Makes a store in memory, which ends with its process. With it, a host can restore the sessions of another host that
  * was drained in the same process. A host also deletes its expired sessions from the store.
  *
- * Saving, loading and touching a session all count as use. An expired session is not found. It is deleted when it is
- * looked up, or as the least recently used one. The store has no timer. All operations are `Exit`s.
+ * Saving and touching a session count as use, and loading it does not. An expired session is not found. It is deleted
+ * when it is looked up, or as the least recently used one. The store has no timer. All operations are `Exit`s.
  *
  * @example
  * ```ts
@@ -136,8 +158,8 @@ interface Entry {
  *
  * export const usedAt = Effect.gen(function*() {
  *   const store = yield* SessionStore.makeMemory({ idleTimeout: "1 day" })
- *   yield* store.save({ id: "s", principal: undefined, handshakeMessages: [], openedAt: 1, usedAt: 1 })
- *   yield* store.touch("s", 2)
+ *   yield* store.create({ id: "s", principal: undefined, handshakeMessages: [], openedAt: 1, usedAt: 1, epoch: 1 })
+ *   yield* store.touch("s", 1, 2)
  *   return (yield* store.load("s"))?.usedAt
  * }) // => 2
  * ```
@@ -154,47 +176,63 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
       weight: options.maxBytes ?? 64 * 1024 * 1024
     })
 
+    const find = (id: string): Entry | undefined => {
+      const entry = sessions.peek(id)
+      if (entry === undefined || entry.expiresAt > now()) return entry
+      sessions.delete(id)
+      return undefined
+    }
+
     const use = (id: string): Entry | undefined => {
-      const entry = sessions.get(id)
+      const entry = find(id)
       if (entry === undefined) return undefined
-      const time = now()
-      if (entry.expiresAt <= time) {
-        sessions.delete(id)
-        return undefined
-      }
-      entry.expiresAt = time + idleMillis
-      return entry
+      entry.expiresAt = now() + idleMillis
+      return sessions.get(id)
+    }
+
+    const put = (session: StoredSession): void => {
+      const { handshakeMessages, subscriptions, ...rest } = session
+      const messages = JSON.stringify([handshakeMessages, subscriptions ?? []])
+      const entry = { session: rest, messages, usedAt: session.usedAt, expiresAt: now() + idleMillis }
+      sessions.set(session.id, entry, 2 * messages.length)
+    }
+
+    /** Runs a write of this epoch, unless the session has a later one. `write` gets the session if it is stored. */
+    const writing = (id: string, epoch: number, write: (entry: Entry | undefined) => void) => {
+      const entry = use(id)
+      if (entry !== undefined && entry.session.epoch > epoch) return Exit.fail(new SupersededError({ epoch }))
+      write(entry)
+      return Exit.void
     }
 
     return {
-      save: (session) => {
-        const { handshakeMessages, ...rest } = session
-        const text = JSON.stringify(handshakeMessages)
-        const expiresAt = now() + idleMillis
-        const entry = { session: rest, handshakeMessages: text, usedAt: session.usedAt, expiresAt }
-        sessions.set(session.id, entry, 2 * text.length)
-        return Exit.void
-      },
+      create: (session) => writing(session.id, session.epoch, () => put(session)),
+      save: (session) =>
+        writing(session.id, session.epoch, (entry) => {
+          if (entry !== undefined) put(session)
+        }),
       load: (id) => {
-        const entry = use(id)
-        return Exit.succeed(
-          entry && {
-            ...entry.session,
-            // The text was made from messages of this type when the session was stored.
-            handshakeMessages: trust<StoredSession["handshakeMessages"]>(ExactJson.parse(entry.handshakeMessages)),
-            usedAt: entry.usedAt
-          }
-        )
+        const entry = find(id)
+        if (entry === undefined) return Exit.succeed(undefined)
+        // The text was made from values of these types when the session was stored.
+        const [handshakeMessages, subscriptions] = trust<
+          readonly [StoredSession["handshakeMessages"], ReadonlyArray<string>]
+        >(ExactJson.parse(entry.messages))
+        return Exit.succeed({
+          ...entry.session,
+          handshakeMessages,
+          ...(subscriptions.length === 0 ? undefined : { subscriptions }),
+          usedAt: entry.usedAt
+        })
       },
-      touch: (id, usedAt) => {
-        const entry = use(id)
-        if (entry !== undefined) entry.usedAt = Math.max(entry.usedAt, usedAt)
-        return Exit.void
-      },
-      remove: (id) => {
-        sessions.delete(id)
-        return Exit.void
-      }
+      touch: (id, epoch, usedAt) =>
+        writing(id, epoch, (entry) => {
+          if (entry !== undefined) entry.usedAt = Math.max(entry.usedAt, usedAt)
+        }),
+      remove: (id, epoch) =>
+        writing(id, epoch, () => {
+          sessions.delete(id)
+        })
     }
   })
 

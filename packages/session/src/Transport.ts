@@ -5,7 +5,7 @@
  *
  * @stability unstable
  */
-import type { CloseReason, JsonRpc, Profile, Revision } from "@effect-mcp/protocol"
+import type { CloseReason, JsonRpc, Profile, RequestId, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
@@ -58,12 +58,16 @@ export interface Inbound {
 /**
  * Events that only a transport can know.
  *
- * - `StreamLost`: a stream of the server ended early. `method` is the method of its request, or `undefined` for the
- *   standalone stream. The transport resumes the stream after `retryAfterMillis`; if that is `undefined`, it does not.
+ * - `SendFailed`: one message could not be sent. An answer to a question of the server, or a cancellation, that the
+ *   server did not acknowledge may have been sent several times before.
+ * - `StreamLost`: a stream of the server ended early. `method` and `id` are those of its request, and `tool` is the
+ *   tool that it calls; `undefined` for the standalone stream. The transport resumes the stream after
+ *   `retryAfterMillis`, and the call waits; if that is `undefined`, the transport does not.
  * - `StreamResumed`: the stream continues after the last event that arrived. If the server rejected the last event id
  *   of the standalone stream, the stream continues with new messages.
  * - `SessionRenewed`: the server no longer knew the session, so the transport repeated the handshake. The server has
- *   lost the state of the old session, such as subscriptions and the log level.
+ *   lost the state of the old session, such as subscriptions and the log level. It waits for no answer any longer, so
+ *   the session interrupts the handlers of the server's requests.
  * - `ToolDropped`: the server annotates an argument of this `tool` as a header in a way that is invalid, so the tool
  *   was removed from the list (SHE-26).
  * - `RevisionMismatch`: the header of a request declared another supported revision than the negotiated one. The
@@ -72,13 +76,21 @@ export interface Inbound {
  * @category models
  */
 export type TransportEvent =
+  | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
   | {
     readonly _tag: "StreamLost"
     readonly method: string | undefined
+    readonly id?: RequestId.RequestId
+    readonly tool?: string
     readonly cause: unknown
     readonly retryAfterMillis: number | undefined
   }
-  | { readonly _tag: "StreamResumed"; readonly method: string | undefined }
+  | {
+    readonly _tag: "StreamResumed"
+    readonly method: string | undefined
+    readonly id?: RequestId.RequestId
+    readonly tool?: string
+  }
   | { readonly _tag: "SessionRenewed" }
   | { readonly _tag: "ToolDropped"; readonly tool: string; readonly problem: string }
   | {
@@ -101,6 +113,45 @@ export interface Hooks {
   readonly abandon: (origin: StreamOrigin) => void
   /** Reports an event of the transport to the observers of the session. */
   readonly report: (event: TransportEvent) => void
+  /** Returns whether the session knows the request that a response answers, or that a notification cancels. */
+  readonly knows?: (message: JsonRpc.Response | JsonRpc.Notification) => boolean
+}
+
+/**
+ * A request whose session may move to another process, which can go on with it. The stream of the request keeps its
+ * events for that process.
+ *
+ * @category models
+ */
+export interface MovableRequest {
+  /** The id of the session. */
+  readonly session: string
+  /** The number of the owner of the session. That of a later owner is higher. */
+  readonly epoch: number
+  /** The messages of the request that an earlier owner has sent; `undefined` for a request that begins here. */
+  readonly earlier: EarlierMessages | undefined
+  /** Sets whether the stream of the request stays open when the session moves, for the next owner. At first it ends. */
+  readonly keep: (isKept: boolean) => void
+  /** Returns whether the client can resume the stream of the request. Otherwise nothing goes on at the next owner. */
+  readonly canResume: () => boolean
+  /** Returns whether this process certainly has the session now. */
+  readonly isOwned: () => boolean
+}
+
+/**
+ * The messages of a request that an earlier owner of its session has sent.
+ *
+ * @category models
+ */
+export interface EarlierMessages {
+  /** The ids of the questions. */
+  readonly questions: ReadonlySet<RequestId.RequestId>
+  /** The highest progress; `undefined` for none. */
+  readonly progress: number | undefined
+  /** The stored request, as the host has found it. */
+  readonly call: unknown
+  /** Called when this process waits for the answers to the questions that are open. */
+  readonly adopted: () => void
 }
 
 /**
@@ -171,6 +222,11 @@ export interface Connection {
    */
   readonly detachStream?: (origin: StreamOrigin) => Effect.Effect<boolean>
   /**
+   * Returns the request of this origin, if its session may move to another process; `undefined` otherwise. Absent if
+   * sessions never move.
+   */
+  readonly movable?: (origin: StreamOrigin) => MovableRequest | undefined
+  /**
    * Sends one request in a stream of its own. Runs until that stream has ended; interrupting it closes the stream. Its
    * failure ends only this exchange. The messages of the stream are delivered by `run`. Absent if the connection has
    * one stream for everything; then `send` sends requests.
@@ -209,6 +265,8 @@ export interface Connection {
   readonly hasAuthorization?: boolean
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
+  /** Called when the session begins to end, with the reason. Its requests may still have time to finish. */
+  readonly onSessionEnding?: (reason: CloseReason.CloseReason) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */
   readonly onSessionEnd?: (reason: CloseReason.CloseReason) => void
 }

@@ -22,11 +22,15 @@ export * as ResendPolicy from "./internal/engine/ResendPolicy.ts"
 export * as SemanticChecks from "./internal/engine/SemanticChecks.ts"
 export * as TaskRequests from "./internal/engine/TaskRequests.ts"
 export { validate } from "./internal/engine/validation.ts"
+export { DurableRequest } from "./internal/server/DurableRequest.ts"
 export type { AnsweredQuestion } from "./internal/server/replay/QuestionJournal.ts"
 export type {
   BecomingRun,
   Beginning,
   GatedServerTasks,
+  OwnedSession,
   ServerTaskGate,
+  StoredCall,
+  StoredCalls,
   TaskServer
 } from "./internal/server/ServerTaskGate.ts"

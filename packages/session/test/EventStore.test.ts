@@ -6,11 +6,22 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
-const key = { session: "s", stream: "a" }
+/** Returns a stream as its only writer names it. */
+const written = (session: string, stream: string): EventStore.WrittenStream => ({
+  session,
+  stream,
+  epoch: 1,
+  requests: []
+})
+
+const key = written("s", "a")
 
 /** Appends events, and returns their ids. */
-const append = (store: EventStore.EventStore["Service"], key: EventStore.StreamKey, ...data: ReadonlyArray<string>) =>
-  Effect.forEach(data, (data) => store.append(key, data))
+const append = (
+  store: EventStore.EventStore["Service"],
+  key: EventStore.WrittenStream,
+  ...data: ReadonlyArray<string>
+) => Effect.forEach(data, (data) => store.append(key, data))
 
 /** Returns the data of the events after an event; `undefined` if the store cannot replay them. */
 const replayedAfter = (store: EventStore.EventStore["Service"], session: string, id: string | undefined) =>
@@ -32,7 +43,7 @@ describe("EventStore.makeMemory", () => {
   it.effect("law 12: a full stream drops its oldest events, and other streams drop none", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerStream: 2500 })
-      const other = yield* append(store, { session: "s", stream: "b" }, "0", "1")
+      const other = yield* append(store, written("s", "b"), "0", "1")
       const ids = yield* append(store, key, ...["0", "1", "2"].map(kilobyte))
       assert.isUndefined(yield* replayedAfter(store, "s", ids[0]))
       assert.deepStrictEqual(yield* replayedAfter(store, "s", ids[1]), [kilobyte("2")])
@@ -61,12 +72,12 @@ describe("EventStore.makeMemory", () => {
   it.effect("law 12: a full session drops its least recently used stream", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerSession: 5599 })
-      const otherSession = yield* append(store, { session: "t", stream: "a" }, "0", "1")
-      const first = yield* append(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))
-      const second = yield* append(store, { session: "s", stream: "b" }, kilobyte("0"), kilobyte("1"))
+      const otherSession = yield* append(store, written("t", "a"), "0", "1")
+      const first = yield* append(store, written("s", "a"), kilobyte("0"), kilobyte("1"))
+      const second = yield* append(store, written("s", "b"), kilobyte("0"), kilobyte("1"))
       // Replaying a stream counts as use.
       yield* store.replay("s", first[1] ?? "")
-      yield* append(store, { session: "s", stream: "c" }, "")
+      yield* append(store, written("s", "c"), "")
       assert.deepStrictEqual(yield* replayedAfter(store, "s", first[0]), [kilobyte("1")])
       assert.isUndefined(yield* replayedAfter(store, "s", second[0]))
       assert.deepStrictEqual(yield* replayedAfter(store, "s", second[1]), [])
@@ -76,9 +87,9 @@ describe("EventStore.makeMemory", () => {
   it.effect("law 12: a full store drops the least recently used stream of all sessions", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytes: 5599 })
-      const first = yield* append(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))
-      const second = yield* append(store, { session: "t", stream: "a" }, kilobyte("0"), kilobyte("1"))
-      yield* append(store, { session: "u", stream: "a" }, "")
+      const first = yield* append(store, written("s", "a"), kilobyte("0"), kilobyte("1"))
+      const second = yield* append(store, written("t", "a"), kilobyte("0"), kilobyte("1"))
+      yield* append(store, written("u", "a"), "")
       assert.isUndefined(yield* replayedAfter(store, "s", first[0]))
       assert.deepStrictEqual(yield* replayedAfter(store, "s", first[1]), [])
       assert.deepStrictEqual(yield* replayedAfter(store, "t", second[0]), [kilobyte("1")])
@@ -88,7 +99,7 @@ describe("EventStore.makeMemory", () => {
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerSession: 100 * (512 + 64) })
       const ids = yield* Effect.forEach(Array.from({ length: 101 }, (_, index) => String(index)), (stream) =>
-        store.append({ session: "s", stream }, ""))
+        store.append(written("s", stream), ""))
       assert.isUndefined(yield* replayedAfter(store, "s", ids[0]))
       assert.deepStrictEqual(yield* replayedAfter(store, "s", ids[1]), [])
     }))
@@ -96,7 +107,7 @@ describe("EventStore.makeMemory", () => {
   it.effect("an ended stream is stored for 60 seconds, and other streams stay", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory()
-      const [open] = yield* append(store, { session: "s", stream: "open" }, "0", "1")
+      const [open] = yield* append(store, written("s", "open"), "0", "1")
       const [ended] = yield* append(store, key, "0", "1")
       yield* store.end(key)
       yield* TestClock.adjust(59_999)
@@ -137,7 +148,7 @@ describe("EventStore.makeMemory", () => {
       const census = FiberCount.make()
       const scope = yield* Scope.make()
       const store = yield* census.count(Scope.provide(EventStore.makeMemory({ endedStreamTimeout: "1 minute" }), scope))
-      const keys = Array.from({ length: 100 }, (_, index) => ({ session: `s${index}`, stream: "a" }))
+      const keys = Array.from({ length: 100 }, (_, index) => written(`s${index}`, "a"))
       const ids = yield* Effect.forEach(keys, (key) => store.append(key, "0"))
       assert.strictEqual(census.started(), 0)
       for (const key of keys) {
@@ -166,13 +177,13 @@ describe("EventStore.makeMemory", () => {
       const store = yield* EventStore.makeMemory({ maxEventsPerStream: 10, maxBytesPerSession: 1500 })
       yield* append(store, key, "0")
       yield* store.end(key)
-      yield* store.drop("s")
+      yield* store.drop("s", 1)
       const [again] = yield* append(store, key, "0")
-      yield* append(store, { session: "t", stream: "a" }, "0")
-      yield* store.end({ session: "t", stream: "a" })
+      yield* append(store, written("t", "a"), "0")
+      yield* store.end(written("t", "a"))
       // This event takes the room of the ended stream.
-      yield* append(store, { session: "t", stream: "b" }, kilobyte("0").slice(40))
-      const [other] = yield* append(store, { session: "t", stream: "a" }, "")
+      yield* append(store, written("t", "b"), kilobyte("0").slice(40))
+      const [other] = yield* append(store, written("t", "a"), "")
       yield* TestClock.adjust("10 minutes")
       assert.deepStrictEqual(yield* replayedAfter(store, "s", again), [])
       assert.deepStrictEqual(yield* store.replay("t", other ?? ""), { stream: "a", events: [], ended: false })
@@ -192,7 +203,7 @@ describe("EventStore.makeMemory", () => {
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory()
       const id = store.append(key, "0")
-      assert.deepStrictEqual([id, store.replay("s", "?"), store.end(key), store.drop("s")].map(Exit.isExit), [
+      assert.deepStrictEqual([id, store.replay("s", "?"), store.end(key), store.drop("s", 1)].map(Exit.isExit), [
         true,
         true,
         true,

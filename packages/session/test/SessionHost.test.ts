@@ -16,7 +16,7 @@ import { call, info, performHandshake, recorder, settled, start, text, tools, tr
 const ada = { id: "ada" }
 const grace = { id: "grace" }
 
-const scopeOf = (error: SessionHost.HostFullError | TransportError.TransportError) =>
+const scopeOf = (error: SessionHost.HostFullError | SessionHost.OwnerUnknownError | TransportError.TransportError) =>
   error._tag === "HostFullError" ? [error.scope, error.limit] : []
 
 describe("a host", () => {
@@ -96,6 +96,7 @@ describe("a host", () => {
       assert.deepStrictEqual(yield* stalled.hosted.session.closed, { _tag: "PeerStalled", afterMillis: 1000 })
       assert.deepStrictEqual(yield* host.health, {
         accepting: true,
+        ready: true,
         draining: false,
         sessions: 0,
         handshaking: 0,

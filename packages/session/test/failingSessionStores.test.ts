@@ -35,16 +35,20 @@ const failing = (
 ) => {
   const { calls, kept, service } = store()
   const state = { isFailing: true, failures: 0 }
-  const orFail = <A>(effect: Effect.Effect<A, SessionStore.SessionStoreError>) => {
+  const orFail = <A, E>(
+    effect: Effect.Effect<A, E>
+  ): Effect.Effect<A, E | SessionStore.SessionStoreError> => {
     if (!state.isFailing) return effect
     state.failures++
     return way()
   }
   const broken: Store = {
+    create: (session) => operation === "save" ? orFail(service.create(session)) : service.create(session),
     save: (session) => operation === "save" ? orFail(service.save(session)) : service.save(session),
     load: (id) => operation === "load" ? orFail(service.load(id)) : service.load(id),
-    touch: (id, usedAt) => operation === "touch" ? orFail(service.touch(id, usedAt)) : service.touch(id, usedAt),
-    remove: (id) => operation === "remove" ? orFail(service.remove(id)) : service.remove(id)
+    touch: (id, epoch, usedAt) =>
+      operation === "touch" ? orFail(service.touch(id, epoch, usedAt)) : service.touch(id, epoch, usedAt),
+    remove: (id, epoch) => operation === "remove" ? orFail(service.remove(id, epoch)) : service.remove(id, epoch)
   }
   return { calls, kept, service, broken, state }
 }
@@ -95,10 +99,17 @@ describe("a store that cannot save", () => {
         state.isFailing = false
         yield* hosted.close(CloseReason.requested)
         assert.deepStrictEqual(calls, ["remove a"])
-        yield* broken.save({ id: "a", principal: undefined, handshakeMessages, openedAt: 0, usedAt: 120_000 })
+        yield* broken.create({
+          id: "a",
+          principal: undefined,
+          handshakeMessages,
+          openedAt: 0,
+          usedAt: 120_000,
+          epoch: 1
+        })
         assert.deepStrictEqual(yield* restore(host, "a"), notFound)
         yield* TestClock.adjust("30 seconds")
-        assert.deepStrictEqual(calls, ["remove a", "save a", "remove a"])
+        assert.deepStrictEqual(calls, ["remove a", "create a", "remove a"])
       }))
   }
 
@@ -114,7 +125,7 @@ describe("a store that cannot save", () => {
       yield* TestClock.adjust("10 seconds")
       hosted.touch()
       yield* TestClock.adjust("2 minutes")
-      assert.deepStrictEqual(calls, ["save a", "touch a"])
+      assert.deepStrictEqual(calls, ["create a", "touch a"])
     }))
 })
 
@@ -135,7 +146,7 @@ describe("a store that cannot touch", () => {
         state.isFailing = false
         hosted.touch()
         yield* TestClock.adjust("2 minutes")
-        assert.deepStrictEqual(calls, ["save a", "touch a"])
+        assert.deepStrictEqual(calls, ["create a", "touch a"])
       }))
   }
 })
@@ -191,7 +202,14 @@ describe("a store that cannot load", () => {
     it.effect(`fails restore, and is called again by the next restore: ${way}`, () =>
       Effect.gen(function*() {
         const { broken, service, state } = failing("load", run)
-        yield* service.save({ id: "a", principal: undefined, handshakeMessages, openedAt: 0, usedAt: 0 })
+        yield* service.create({
+          id: "a",
+          principal: undefined,
+          handshakeMessages,
+          openedAt: 0,
+          usedAt: 0,
+          epoch: 1
+        })
         const { logs, host } = yield* hosting(broken)
         const restoring = yield* start(Effect.flip(restore(host, "a")))
         yield* TestClock.adjust(millis)

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { handshakeMessages, makeHost, openOperating, openSession, store, withStore } from "./support/hosts.ts"
@@ -16,7 +17,7 @@ const gracefulClose = { limits: { gracefulTimeout: "5 seconds" } } as const
 const slowTools = (duration: "3 seconds" | "4 seconds" | "1 hour") =>
   tools({ slow: Effect.as(Effect.sleep(duration), text("done")) })
 
-const isDraining = (error: SessionHost.HostFullError | TransportError.TransportError) =>
+const isDraining = (error: SessionHost.HostFullError | SessionHost.OwnerUnknownError | TransportError.TransportError) =>
   error._tag === "HostFullError" && error.scope === "draining"
 
 describe("a draining host", () => {
@@ -32,6 +33,7 @@ describe("a draining host", () => {
       assert.include(rejected.message, "shutting down")
       assert.deepStrictEqual(yield* host.health, {
         accepting: false,
+        ready: false,
         draining: true,
         sessions: 3,
         handshaking: 0,
@@ -103,6 +105,35 @@ describe("a draining host", () => {
       assert.isTrue(isDraining(yield* Effect.flip(Fiber.join(opening))))
       assert.isFalse(open)
       assert.strictEqual((yield* host.health).sessions, 0)
+    }))
+
+  it.effect("ends in time, whatever the effects do that onDrain has added, and runs none that was removed", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const messages: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void messages.push(message))
+      const record = (event: string) => Effect.sync(() => void seen.push(event))
+      const scope = yield* Scope.make()
+      const host = yield* makeHost(slowTools("3 seconds"), gracefulClose).pipe(Scope.provide(scope))
+      const removal = yield* Scope.make()
+      yield* host.onDrain(record("removed")).pipe(Scope.provide(removal))
+      yield* Scope.close(removal, Exit.void)
+      yield* host.onDrain(Effect.die(new Error("broken")))
+      yield* host.onDrain(Effect.uninterruptible(Effect.never))
+      yield* host.onDrain(Effect.andThen(Effect.sleep("2 seconds"), record("ended")))
+      const { hosted, raw } = yield* openOperating(host)
+      yield* raw.send(call(1, "slow"))
+      yield* settled
+      const closing = yield* start(Effect.provide(Scope.close(scope, Exit.void), Logger.layer([logger])))
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(seen, ["ended"])
+      yield* TestClock.adjust("3 seconds")
+      assert.isDefined(closing.pollUnsafe(), "the host waits for gracefulTimeout, and no longer")
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("done")))
+      assert.deepStrictEqual(yield* hosted.session.closed, CloseReason.requested)
+      assert.lengthOf(messages, 1)
+      assert.include(String(messages[0]), "SessionHost.onDrain")
     }))
 
   it.effect("drains when its scope closes, and layerDrain drains it before the server stops", () =>
@@ -188,7 +219,7 @@ describe("a draining host", () => {
       yield* TestClock.adjust("10 seconds")
       open.hosted.touch()
       yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(yield* open.hosted.session.closed, CloseReason.requested)
+      assert.deepStrictEqual(yield* open.hosted.session.closed, CloseReason.unloaded)
       assert.deepStrictEqual(kept.get("staying")?.usedAt, 1_810_000)
       assert.isFalse(calls.includes("remove unknown"))
       assert.isFalse(calls.includes("touch unknown"))

@@ -14,8 +14,9 @@ import { call, settled, start, text, tools } from "./support/sessions.ts"
 const ada = { id: "ada" }
 const grace = { id: "grace" }
 
-const rejectionOf = (error: SessionHost.HostFullError | TransportError.TransportError) =>
-  error._tag === "HostFullError" ? [error.scope, error.limit, error.retryAfterMillis] : [error._tag]
+const rejectionOf = (
+  error: SessionHost.HostFullError | SessionHost.OwnerUnknownError | TransportError.TransportError
+) => error._tag === "HostFullError" ? [error.scope, error.limit, error.retryAfterMillis] : [error._tag]
 
 /** Opens a session on a host without a slot for it, and returns the error. */
 const rejection = (host: SessionHost.SessionHostShape, options: Partial<SessionHost.OpenOptions> = {}) =>

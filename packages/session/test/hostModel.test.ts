@@ -252,6 +252,7 @@ const runCommands = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
     if (health.accepting) assert.isUndefined(retryAfterMillis)
     assert.deepStrictEqual(health, {
       accepting: model.rejects("anonymous") === undefined,
+      ready: !model.draining,
       draining: model.draining,
       sessions: model.known.length,
       handshaking: model.known.filter(({ stage }) => stage !== "operating").length,

@@ -54,7 +54,7 @@ const restore = Effect.fnUntraced(function*(
   const { client, server } = yield* pair
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
   const outcome = yield* host.restore("kept", server, asOwner)
-  return { raw, server, outcome, hosted: outcome._tag === "NotFound" ? undefined : outcome.hosted }
+  return { raw, server, outcome, hosted: "hosted" in outcome ? outcome.hosted : undefined }
 })
 
 /** Receives the next message, which is a request of the server. */
@@ -289,7 +289,14 @@ describe("a restored session", () => {
       assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
       assert.strictEqual((yield* host.health).sessions, 0)
-      kept.set("kept", { id: "kept", principal: "ada", handshakeMessages: [initialized], openedAt: 0, usedAt: 0 })
+      kept.set("kept", {
+        id: "kept",
+        principal: "ada",
+        handshakeMessages: [initialized],
+        openedAt: 0,
+        usedAt: 0,
+        epoch: 1
+      })
       assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
       assert.strictEqual((yield* host.health).sessions, 0)
     }).pipe(withoutLogger))
@@ -326,6 +333,7 @@ describe("a restored session", () => {
       const failure = new SessionStore.SessionStoreError({ cause: "no connection" })
       const broken: SessionStore.SessionStore["Service"] = {
         load: () => Effect.fail(failure),
+        create: () => Effect.fail(failure),
         save: () => Effect.fail(failure),
         touch: () => Effect.fail(failure),
         remove: () => Effect.fail(failure)

@@ -25,9 +25,9 @@ export const make: Effect.Effect<CountingEventStore, never, Scope.Scope> = Effec
         open.delete(nameOf(key))
         return store.end(key)
       },
-      drop: (dropped) => {
+      drop: (dropped, epoch) => {
         for (const [name, session] of open) if (session === dropped) open.delete(name)
-        return store.drop(dropped)
+        return store.drop(dropped, epoch)
       }
     }
     return { service, open: () => open.size }

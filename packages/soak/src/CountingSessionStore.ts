@@ -13,13 +13,13 @@ export const make: Effect.Effect<CountingSessionStore> = Effect.map(SessionStore
   return {
     service: {
       ...store,
-      save: (session) => {
+      create: (session) => {
         stored.add(session.id)
-        return store.save(session)
+        return store.create(session)
       },
-      remove: (id) => {
+      remove: (id, epoch) => {
         stored.delete(id)
-        return store.remove(id)
+        return store.remove(id, epoch)
       }
     },
     stored: () => stored.size

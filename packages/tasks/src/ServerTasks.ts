@@ -48,8 +48,14 @@ export interface ToolTasks {
    * asked again, and steps of `RequestContext.once` do not run again. Everything else does, so that it must be harmless
    * to do it twice. The task is started at most 5 times, and then ends as failed. The handler of a later run has no
    * session. Stops of its process do not count. Default: no, the task ends as failed.
+   *
+   * A call of the tool that is no task is run again as well, if processes share the sessions, their events and the
+   * tasks: by the process that takes its session over, with its session and on its stream. Such a *durable call* costs
+   * two writes. It counts in the limits of its principal, and no client learns its id.
+   *
+   * `"untilAsked"`: only a call that is no task, and only until it asks its client a question.
    */
-  readonly resumable?: boolean
+  readonly resumable?: boolean | "untilAsked"
 }
 
 /**
@@ -104,15 +110,16 @@ export class ServerTasks extends Context.Service<ServerTasks, ServerTasksShape>(
 const defaultAfterMillis = 5_000
 
 const planOf = (given: TaskSupport | ToolTasks): TaskPlan => {
-  const { begins, resumable: isResumable = false, support }: ToolTasks = typeof given === "string"
-    ? { support: given }
-    : given
-  if (begins === undefined) {
-    return { support, begins: support === "required" ? "atOnce" : defaultAfterMillis, isResumable }
-  }
-  if (begins === "atOnce" || begins === "explicitly") return { support, begins, isResumable }
+  const { begins, resumable = false, support }: ToolTasks = typeof given === "string" ? { support: given } : given
+  const plan = {
+    support,
+    isResumable: resumable === true,
+    durable: resumable === true ? "always" : resumable === false ? "never" : resumable
+  } as const
+  if (begins === undefined) return { ...plan, begins: support === "required" ? "atOnce" : defaultAfterMillis }
+  if (begins === "atOnce" || begins === "explicitly") return { ...plan, begins }
   NumericOption.check({ begins }, { begins: NumericOption.duration })
-  return { support, begins: Duration.toMillis(begins), isResumable }
+  return { ...plan, begins: Duration.toMillis(begins) }
 }
 
 const forbidden = planOf("forbidden")

@@ -3,7 +3,7 @@
  *
  * @stability unstable
  */
-import type { JsonRpc, Profile } from "@effect-mcp/protocol"
+import type { JsonRpc, Profile, RequestId } from "@effect-mcp/protocol"
 import { Weight } from "@effect-mcp/session/internal"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Base64Url from "effect/encoding/Base64Url"
@@ -55,6 +55,10 @@ export interface TaskQuestion {
   readonly request: TaskRequest
   /** The number of times that the run had asked the same before. Absent if the program has given the key. */
   readonly occurrence?: number
+  /** The id of the request that asks the question. Only the questions of a durable call have one. */
+  readonly requestId?: RequestId.RequestId
+  /** Whether the client has the question of a durable call, or can get it from the stream of the call. */
+  readonly isSent?: boolean
   /** The result that the client sent. */
   readonly answer?: unknown
   readonly failure?: QuestionFailure | undefined
@@ -104,6 +108,16 @@ export interface TaskResumption {
 }
 
 /**
+ * The session of a durable call, as far as its task needs it.
+ *
+ * @category models
+ */
+export interface DurableCall {
+  /** The number of the owner of the session, whose process alone may change the task. */
+  readonly epoch: number
+}
+
+/**
  * A stored task, which consists of JSON values.
  *
  * Questions and steps are lists and no records, so that no key is found that was not stored, such as `constructor`.
@@ -142,6 +156,11 @@ export interface StoredTask {
   readonly lease?: TaskLease | undefined
   /** The facts for another run; `undefined` if there is none. */
   readonly resumption?: TaskResumption | undefined
+  /**
+   * Present if the task is a durable call: the call of a session, which goes on at the next owner of the session. It
+   * has no lease, and its client never learns its id.
+   */
+  readonly call?: DurableCall | undefined
   /** The number of the change: 1 when the task is created, and one more with each change. */
   readonly version: number
 }

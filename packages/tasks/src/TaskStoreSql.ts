@@ -4,14 +4,17 @@
  * @stability unstable
  */
 import { ExactJson } from "@effect-mcp/protocol"
+import { ChangeBus } from "@effect-mcp/session/ChangeBus"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import * as Changes from "./internal/store/Changes.ts"
+import * as TaskTables from "./internal/store/TaskTables.ts"
 import { trust } from "./internal/trust.ts"
 import * as StoredTask from "./StoredTask.ts"
 import * as TaskStore from "./TaskStore.ts"
@@ -28,7 +31,8 @@ export interface Options {
   readonly createTables?: boolean
   /**
    * The time between two queries for changes by other processes, for all waiting callers together. A change by this
-   * process ends a wait at once. Default 500 milliseconds.
+   * process ends a wait at once, and so does one that a `ChangeBus` reports. While that is connected, there is at most
+   * one query in 10 seconds. Default 500 milliseconds.
    */
   readonly pollInterval?: Duration.Input
 }
@@ -133,17 +137,11 @@ class Rejected {
   }
 }
 
-/** Returns the two differences between the dialects: the type of ids, and the lock of a row that is read. */
+/** Returns the differences between the dialects in statements: the lock of a row that is read, and transactions. */
 const dialectOf = (sql: SqlClient.SqlClient) =>
   sql.onDialectOrElse({
-    sqlite: () => ({ isPg: false, key: sql.literal("text"), lock: sql.literal(""), begin: "begin immediate" }),
-    // Without the collation, PostgreSQL sorts ids by the rules of a language.
-    pg: () => ({
-      isPg: true,
-      key: sql.literal(`text collate "C"`),
-      lock: sql.literal("for update"),
-      begin: undefined
-    }),
+    sqlite: () => ({ name: "sqlite", isPg: false, lock: sql.literal(""), begin: "begin immediate" } as const),
+    pg: () => ({ name: "postgresql", isPg: true, lock: sql.literal("for update"), begin: undefined } as const),
     orElse: () => undefined
   })
 
@@ -184,7 +182,7 @@ export const make = (
   Effect.gen(function*(): Effect.fn.Return<Store, TaskStore.TaskStoreError, SqlClient.SqlClient | Scope.Scope> {
     NumericOption.check(options, rules)
     const { createTables = true, pollInterval = "500 millis", prefix = "mcp_" } = options
-    if (!/^\w*$/.test(prefix)) {
+    if (!TaskTables.isPrefix(prefix)) {
       return yield* fail(`prefix ${JSON.stringify(prefix)} has other characters than letters, digits and _`)
     }
     // The columns of the tables have the names in this file, also for a client that transforms names.
@@ -210,32 +208,13 @@ export const make = (
       yield* failing(atomic(Effect.gen(function*() {
         // Without the lock, two processes of PostgreSQL that create the same table at the same time fail.
         if (dialect.isPg) yield* sql`select pg_advisory_xact_lock(hashtext(${`${prefix}tasks`}))`
-        yield* sql`create table if not exists ${tasks} (
-          id ${dialect.key} primary key,
-          owner text not null,
-          created_at double precision not null,
-          version double precision not null,
-          due_at double precision,
-          ends_at double precision,
-          lease_owner text,
-          lease_expires_at double precision,
-          bytes double precision not null,
-          state text not null,
-          message text,
-          updated_at double precision,
-          task text not null
-        )`
-        yield* sql`create index if not exists ${sql(`${prefix}tasks_owner`)} on ${tasks} (owner, created_at, id)`
-        yield* sql`create index if not exists ${sql(`${prefix}tasks_due`)} on ${tasks} (due_at)`
-        yield* sql`create table if not exists ${owners} (
-          owner text primary key,
-          tasks double precision not null,
-          bytes double precision not null
-        )`
+        for (const statement of TaskTables.statements(dialect.name, prefix)) yield* sql.unsafe(statement)
       })))
     }
 
+    const bus = yield* Effect.serviceOption(ChangeBus)
     const changes = yield* Changes.make({
+      shared: Option.isSome(bus) ? { bus: bus.value, scope: `${prefix}tasks` } : undefined,
       pollMillis: Duration.toMillis(pollInterval),
       versions: (ids) =>
         Effect.map(
@@ -245,8 +224,7 @@ export const make = (
     })
 
     /** Ends the waits for a change of a task by this process, once the change is stored. */
-    const announce = (key: string, version: number) =>
-      sql.afterCommit(Effect.sync(() => changes.announce(key, version)))
+    const announce = (key: string, version: number) => sql.afterCommit(changes.announce(key, version))
 
     const create = Effect.fnUntraced(function*(
       task: StoredTask.StoredTask,
@@ -386,3 +364,22 @@ export const layer = (
   options: Options = {}
 ): Layer.Layer<TaskStore.TaskStore, TaskStore.TaskStoreError, SqlClient.SqlClient> =>
   Layer.effect(TaskStore.TaskStore, make(options))
+
+/**
+ * Returns the SQL that creates the tables, for people who set `createTables: false`. It changes no table that exists.
+ * Throws a `TypeError` if the prefix has other characters than letters, digits and `_`.
+ *
+ * @example
+ * ```ts
+ * import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
+ *
+ * export const tables = TaskStoreSql.sqlOf("postgresql", { prefix: "app_" })
+ * ```
+ *
+ * @category tables
+ */
+export const sqlOf = (dialect: "postgresql" | "sqlite", options: Pick<Options, "prefix"> = {}): string => {
+  const { prefix = "mcp_" } = options
+  if (!TaskTables.isPrefix(prefix)) throw new TypeError(`prefix ${JSON.stringify(prefix)} needs other characters`)
+  return TaskTables.statements(dialect, prefix).map((statement) => `${statement};\n`).join("\n")
+}

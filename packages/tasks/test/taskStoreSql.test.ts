@@ -1,3 +1,4 @@
+import { ChangeBus } from "@effect-mcp/session"
 import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
 import * as TaskStore from "@effect-mcp/tasks/TaskStore"
 import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
@@ -40,6 +41,36 @@ describe("TaskStoreSql with SQLite", () => {
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(yield* Fiber.await(fiber), Exit.void)
     }))
+
+  it.live(
+    "a process sees a change by another one at once if a bus reports it, and so a cancelled and a removed task",
+    () =>
+      Effect.gen(function*() {
+        const file = yield* newFile
+        const { connection } = yield* ChangeBus.makeMemory
+        const open = Effect.flatMap(
+          ChangeBus.make(connection),
+          (bus) => Effect.provideService(storeIn(file, { pollInterval: "1 hour" }), ChangeBus.ChangeBus, bus)
+        )
+        const [mine, other] = [yield* open, yield* open]
+        yield* other.create(task("a", { lease: { owner: "o", expiresAt: 1e15 } }), unlimited)
+        for (
+          const change of [
+            () => other.setMessage("a", "o", "half", 5),
+            () => other.replace(task("a", { version: 3 }), unlimited),
+            () => other.remove("a")
+          ]
+        ) {
+          const version = (yield* mine.loadState("a"))?.version ?? 0
+          const fiber = yield* Effect.forkChild(mine.awaitChange("a", version), { startImmediately: true })
+          yield* Effect.sleep(20)
+          assert.isUndefined(fiber.pollUnsafe())
+          yield* change()
+          assert.deepStrictEqual(yield* Fiber.await(fiber), Exit.void)
+        }
+      }).pipe(Effect.scoped),
+    10_000
+  )
 
   it.effect("a process sees its own change at once, and an interrupted wait leaves no fiber", () =>
     Effect.gen(function*() {

@@ -55,7 +55,7 @@ const stall: TransportLaws.SubjectFaults<Served> = {
 }
 
 const subject: Omit<TransportLaws.Subject<Served>, "serve"> = {
-  runs: 10,
+  runs: 6,
   ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
   shutDown: ({ host }) => host.drain,
   faults: stall

@@ -47,7 +47,7 @@ const subject = (
   }),
   form: "StreamPerRequest",
   sessionFirst: true,
-  runs: 10,
+  runs: 6,
   ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
   shutDown: ({ host }) => host.drain,
   faults: {

@@ -217,7 +217,7 @@ it.effect.each(machines)("every state of a $name is generated", ({ machine, stat
 it.effect("every close reason is generated, and has a description", () =>
   Effect.gen(function*() {
     const reasons = yield* Arbitrary.sampleEffect(HandshakeStates.closeReason, { count: 200, seed: 1 })
-    assert.strictEqual(new Set(reasons.map(({ _tag }) => _tag)).size, 9)
+    assert.strictEqual(new Set(reasons.map(({ _tag }) => _tag)).size, 10)
     for (const reason of reasons) assert.isNotEmpty(CloseReason.describe(reason))
   }))
 

@@ -39,7 +39,7 @@ const subject = (
     const client = yield* Layer.build(clientAt(`ws://127.0.0.1:${proxy.port}/mcp`))
     return { ...Context.get(client, Transport.Transport), host: Context.get(server, SessionHost.SessionHost), proxy }
   }),
-  runs: 10,
+  runs: 6,
   ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
   shutDown: ({ host }) => host.drain,
   faults: {

@@ -164,7 +164,14 @@ class Hiding implements HiddenSecrets {
   readonly #end = ({ exit, ...end }: End): End => ({ ...end, exit: this.#exit(exit) })
 
   #event(event: TransportEvent): TransportEvent {
-    return event._tag === "StreamLost" ? { ...event, cause: this.#cause(event.cause) } : event
+    switch (event._tag) {
+      case "StreamLost":
+        return { ...event, cause: this.#cause(event.cause) }
+      case "SendFailed":
+        return { ...event, error: this.#error(event.error) }
+      default:
+        return event
+    }
   }
 
   /**

@@ -43,9 +43,23 @@ export interface Options extends HttpServerOptions.StreamableOptions {
   readonly retryInterval?: Duration.Input | undefined
   /**
    * The timeout of one call of the `EventStore`. After a failed or late call, the event is sent without being stored,
-   * and its stream cannot be resumed. A client that resumes a stream is rejected with 503. Default 5 seconds.
+   * and its stream cannot be resumed. A client that resumes a stream is rejected with 503. The end of a session waits
+   * for the store for at most twice this time and a second, so it must be finite. Default 5 seconds.
    */
   readonly eventStoreTimeout?: Duration.Input | undefined
+  /**
+   * The most requests that are forwarded at a time to the processes that own their sessions, streams included. One
+   * client has at most half of them, and two active ones a third each. One more request is rejected with 503. Clients
+   * without a principal that come through one reverse proxy count as one client, unless a middleware sets their
+   * addresses (`HttpServerOptions.Options`). Default 4,096. Only a server with `SessionOwners` forwards requests.
+   */
+  readonly maxForwardedRequests?: number | undefined
+  /**
+   * The time in which the response to a forwarded request must begin. Then the client receives the error
+   * `OutcomeUnknown`. Default 30 seconds; 5 minutes if `responseMode` is `"json"`, because the response begins after
+   * the handler.
+   */
+  readonly forwardTimeout?: Duration.Input | undefined
 }
 
 /**
@@ -84,14 +98,23 @@ export const makeHandler = Effect.fnUntraced(function*(
 > {
   LoadedPackages.check(thisPackage)
   NumericOption.check(options, StreamableParts.sessionRules)
-  const { exchanges, guard, responses, settings } = yield* StreamableParts.make(options)
-  const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))
   const storeMillis = Duration.toMillis(options.eventStoreTimeout ?? "5 seconds")
+  const { exchanges, guard, responses, settings } = yield* StreamableParts.make(options, storeMillis)
+  const store = Option.getOrUndefined(yield* Effect.serviceOption(EventStore))
   return yield* StatefulHandler.make(guard, responses, {
     ...exchanges,
     store: store === undefined ? undefined : new GuardedEventStore(store, storeMillis, yield* Clock.Clock),
     maxInitializeBytes: settings.maxInitializeBytes,
-    retryMillis: Duration.toMillis(options.retryInterval ?? "1 second")
+    retryMillis: Duration.toMillis(options.retryInterval ?? "1 second"),
+    forwarding: {
+      bodyMillis: settings.bodyMillis,
+      maxMessageNodes: settings.maxMessageNodes,
+      maxForwardedRequests: options.maxForwardedRequests ?? 4096,
+      keepAliveMillis: settings.keepAliveMillis,
+      headersMillis: Duration.toMillis(
+        options.forwardTimeout ?? (options.responseMode === "json" ? "5 minutes" : "30 seconds")
+      )
+    }
   })
 })
 

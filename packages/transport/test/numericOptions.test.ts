@@ -125,7 +125,8 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     {
       ...bodies,
       ...port,
-      ...named(durations, "adaptiveTimeout", "detachedRequestTimeout", "retryInterval", "eventStoreTimeout")
+      ...named(durations, "adaptiveTimeout", "detachedRequestTimeout", "retryInterval"),
+      ...named([...durations, "Infinity"], "eventStoreTimeout")
     }
   ],
   [

@@ -46,3 +46,10 @@ export const readChecks = (output: string, scenario: Scenario): ReadonlyArray<Ch
 /** Reads the output of a scenario's client on its standard streams. */
 export const readClientOutput = (output: string, scenario: Scenario): string =>
   ["stdout.txt", "stderr.txt"].map((file) => readFile(output, scenario, file) ?? "").join("")
+
+/**
+ * Whether a scenario can be judged by its checks alone: it has some, and its client has printed nothing. A client
+ * prints only failures.
+ */
+export const isConclusive = (checks: ReadonlyArray<Check> | undefined, clientOutput: string): boolean =>
+  checks !== undefined && checks.length > 0 && clientOutput === ""

@@ -3,9 +3,9 @@ import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { readChecks, readClientOutput } from "./check.ts"
+import { isConclusive, readChecks, readClientOutput } from "./check.ts"
 import * as Program from "./program.ts"
-import { final, type Release, releases } from "./release.ts"
+import { final, newest, type Release, releases } from "./release.ts"
 import { revisions, type Scenario } from "./scenario.ts"
 import type { Outcome } from "./verdict.ts"
 
@@ -16,6 +16,10 @@ export const server = file("../server.ts")
 
 /** The tested client: a program that takes the URL of the suite's server. */
 export const client = file("../client.ts")
+
+/** Whether the suite runs a scenario together with others. The older release has no such suite at each revision. */
+const isAuthorization = ({ isExtension, name, release }: Scenario): boolean =>
+  name.startsWith("auth/") && !isExtension && release === newest
 
 const lastLines = (output: string): string => output.trimEnd().split("\n").slice(-12).join("\n")
 
@@ -75,17 +79,22 @@ const runServer = (output: string, tested: string) =>
       : yield* outcomesOf(scenarios, "--suite", "all")
   }, Effect.scoped)
 
-/** Runs a client process for each scenario. The suite judges its exit as well. */
+/** The arguments of the suite for a client. */
+const clientArgs = ({ program }: Release, tested: string): ReadonlyArray<string> => [
+  program,
+  "client",
+  "--command",
+  `${process.execPath} ${tested}`
+]
+
+/** Runs a client process for a scenario. The suite judges its exit as well. */
 const runClient = (output: string, tested: string) =>
   Effect.fnUntraced(function*(scenario: Scenario) {
     const { isExtension, name, release, revision } = scenario
     const folder = path.join(folderOf(output, scenario), "client")
     const { exitCode, output: text } = yield* Program.run(
       [
-        release.program,
-        "client",
-        "--command",
-        `${process.execPath} ${tested}`,
+        ...clientArgs(release, tested),
         "--scenario",
         name,
         "--spec-version",
@@ -106,6 +115,38 @@ const runClient = (output: string, tested: string) =>
     return outcome
   })
 
+/**
+ * Runs the scenarios of authorization of a release at a revision at the same time, in one process of the suite: to
+ * start it takes longer than a scenario. This judges the checks of each, and not the exit of its client. A scenario
+ * without checks, or whose client has printed something, runs again by itself, and is judged by that run.
+ */
+const runAuthorization = (output: string, tested: string) =>
+  Effect.fnUntraced(function*({ release, revision, scenarios }: Batch) {
+    // A single run writes to another folder: a scenario has one folder in each.
+    const folder = path.join(folderOf(output, { release, revision }), "authorization")
+    yield* Program.run(
+      [
+        ...clientArgs(release, tested),
+        "--suite",
+        "auth",
+        "--spec-version",
+        revision,
+        // The clients share the processors.
+        "--timeout",
+        "120000",
+        "-o",
+        folder
+      ],
+      { MCP_CONFORMANCE_PROTOCOL_VERSION: revision }
+    )
+    return yield* Effect.forEach(scenarios, (scenario) => {
+      const checks = readChecks(folder, scenario)
+      return isConclusive(checks, readClientOutput(folder, scenario))
+        ? Effect.succeed<Outcome>({ scenario, checks })
+        : runClient(output, tested)(scenario)
+    })
+  })
+
 /** The tested programs. Default: those of this package. */
 export interface TestedPrograms {
   readonly server?: string
@@ -114,7 +155,7 @@ export interface TestedPrograms {
 
 /**
  * Runs scenarios, and writes the suite's files to the folder `output`, by release and revision. Client scenarios run
- * one after the other, because some of them measure time.
+ * one after the other, because some of them measure time, apart from those of authorization.
  */
 export const run = Effect.fnUntraced(function*(
   scenarios: ReadonlyArray<Scenario>,
@@ -123,6 +164,10 @@ export const run = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ReadonlyArray<Outcome>, Program.ProgramFailed> {
   const of = (side: Scenario["side"]) => scenarios.filter((scenario) => scenario.side === side)
   const servers = yield* Effect.forEach(batchesOf(of("server")), runServer(output, tested.server ?? server))
-  const clients = yield* Effect.forEach(of("client"), runClient(output, tested.client ?? client))
-  return [...servers.flat(), ...clients]
+  const testedClient = tested.client ?? client
+  const authorization = batchesOf(of("client").filter(isAuthorization))
+  const authorized = yield* Effect.forEach(authorization, runAuthorization(output, testedClient))
+  const others = of("client").filter((scenario) => !isAuthorization(scenario))
+  const clients = yield* Effect.forEach(others, runClient(output, testedClient))
+  return [...servers.flat(), ...authorized.flat(), ...clients]
 })

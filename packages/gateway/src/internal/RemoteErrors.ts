@@ -49,6 +49,11 @@ export const failing =
           code: ErrorCode.MethodNotFound,
           message: `the server "${peer}" does not have ${method}`
         }))
+      case "OutcomeUnknown":
+        return Effect.andThen(
+          Effect.logWarning(`a request of the proxy to the server "${peer}" was lost: ${Excerpt.line(message)}`),
+          Effect.fail(McpError.outcomeUnknown(`the server "${peer}": ${RequestError.withoutCause(error)}`))
+        )
       case "InvalidParams":
         // The words are about the params that the other party itself has sent.
         return Effect.fail(McpError.invalidParams(message))

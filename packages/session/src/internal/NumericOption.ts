@@ -56,6 +56,13 @@ export const duration: Rule<"Duration"> = {
   holds: (millis) => millis >= 0
 }
 
+/** A duration of at least 0 that ends: nothing interrupts what it limits. */
+export const finiteDuration: Rule<"Duration"> = {
+  kind: "Duration",
+  allowed: "a finite duration of at least 0",
+  holds: (millis) => millis >= 0 && millis < Number.POSITIVE_INFINITY
+}
+
 /** The time between two recurring actions, such as pings. An infinite one switches them off. */
 export const interval: Rule<"Duration"> = {
   kind: "Duration",

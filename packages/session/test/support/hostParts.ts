@@ -28,13 +28,16 @@ export const makeParts = Effect.gen(function*() {
     table,
     slots: { free: (principal) => void calls.push(`free ${principal?.id}`) },
     store: { remove: ({ id }) => Effect.sync(() => void calls.push(`delete ${id}`)) },
+    owners: undefined,
     now,
     fork
   })
   const sessionDependencies: HostedSessionDependencies = {
     now,
     slots: { enter: ignored, finish: ignored, use: ignored, hold: ignored, release: ignored, leave: ignored },
-    close: (hosted, reason) => closer.close(hosted, reason)
+    close: (hosted, reason) => closer.close(hosted, reason),
+    supersede: (hosted) => closer.supersede(hosted),
+    sendUpdates: () => {}
   }
 
   /** Opens a session in the table. */
@@ -48,7 +51,9 @@ export const makeParts = Effect.gen(function*() {
       client: undefined,
       transport,
       endsAt: Number.POSITIVE_INFINITY,
-      openedAt: now()
+      openedAt: now(),
+      epoch: 1,
+      isOwned: false
     }
     const hosted = new HostedSession(sessionDependencies, identity)
     const session = yield* server.open({

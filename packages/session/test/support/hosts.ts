@@ -49,9 +49,10 @@ export const store = () => {
       then()
     })
   const service: SessionStore.SessionStore["Service"] = {
-    save: (session) => called("save", session.id, () => kept.set(session.id, session)),
+    create: (session) => called("create", session.id, () => kept.set(session.id, session)),
+    save: (session) => called("save", session.id, () => kept.has(session.id) && kept.set(session.id, session)),
     load: (id) => Effect.map(called("load", id), () => kept.get(id)),
-    touch: (id, usedAt) =>
+    touch: (id, _epoch, usedAt) =>
       called("touch", id, () => {
         const session = kept.get(id)
         if (session !== undefined) kept.set(id, { ...session, usedAt })

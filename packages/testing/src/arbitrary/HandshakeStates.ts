@@ -68,7 +68,8 @@ export const closeReason: Arbitrary.Arbitrary<CloseReason.CloseReason> = choose<
   Arbitrary.map(count, (afterMillis) => ({ _tag: "Expired", afterMillis, of: "age" })),
   Arbitrary.map(count, (afterMillis) => ({ _tag: "Evicted", afterMillis, of: "idle" })),
   Arbitrary.map(count, (afterMillis) => ({ _tag: "Evicted", afterMillis, of: "handshake" })),
-  Arbitrary.map(count, (afterMillis) => ({ _tag: "Evicted", afterMillis, of: "held" }))
+  Arbitrary.map(count, (afterMillis) => ({ _tag: "Evicted", afterMillis, of: "held" })),
+  Arbitrary.Constant({ _tag: "Superseded" })
 )
 
 const closing: Arbitrary.Arbitrary<Handshake.Closing> = Arbitrary.map(

@@ -4,7 +4,7 @@
  *
  * @stability unstable
  */
-import type { EventStore } from "@effect-mcp/session"
+import type { EventStore, SupersededError } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -21,6 +21,16 @@ import { holdsFor, lawOf } from "../internal/laws/Law.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
 type Store = EventStore.EventStore["Service"]
+
+type StoreFailure = EventStore.EventStoreError | SupersededError.SupersededError
+
+/** Returns a stream as the first owner of its session writes it. */
+const written = (session: string, stream: string, epoch = 1): EventStore.WrittenStream => ({
+  session,
+  stream,
+  epoch,
+  requests: [stream]
+})
 
 /** Returns a session that no store has seen, so that data of other laws in a database cannot interfere. */
 const newSession = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
@@ -134,10 +144,17 @@ const forgeries: Arbitrary.Arbitrary<(id: string) => string> = choose(
 )
 
 /** Appends an event to the store and to the model. */
-const appendTo = (store: Store, model: EventModel, key: EventStore.StreamKey, data: string) =>
+const appendTo = (store: Store, model: EventModel, key: EventStore.WrittenStream, data: string) =>
   Effect.map(Effect.suspend(() => store.append(key, data)), (id) => {
     model.appended(key, id, data)
     return id
+  })
+
+/** Appends an event to a stream that has ended, which fails. */
+const rejected = (store: Store, key: EventStore.WrittenStream, data: string) =>
+  Effect.map(Effect.exit(Effect.suspend(() => store.append(key, data))), (exit) => {
+    assert.ok(Exit.isFailure(exit), `an event was appended to the stream ${JSON.stringify(key.stream)} after its end`)
+    assert.ok(Cause.hasFails(exit.cause), `it died instead of failing with an EventStoreError: ${exit.cause}`)
   })
 
 /** Checks that a replay returns the expected events, no more and no less. */
@@ -164,10 +181,10 @@ const perform = Effect.fnUntraced(function*(
   const session = sessions[command.session] ?? ""
   switch (command._tag) {
     case "Append": {
-      const key = { session, stream: streams[command.stream] ?? "" }
-      // A server never appends to a stream that has ended.
-      if (model.hasEnded(key)) return
-      yield* appendTo(store, model, key, JSON.stringify(command.value))
+      const key = written(session, streams[command.stream] ?? "")
+      const data = JSON.stringify(command.value)
+      if (model.hasEnded(key)) yield* rejected(store, key, data)
+      else yield* appendTo(store, model, key, data)
       break
     }
     case "Replay": {
@@ -176,13 +193,13 @@ const perform = Effect.fnUntraced(function*(
       break
     }
     case "End": {
-      const key = { session, stream: streams[command.stream] ?? "" }
+      const key = written(session, streams[command.stream] ?? "")
       yield* store.end(key)
       model.ended(key)
       break
     }
     case "Drop":
-      yield* store.drop(session)
+      yield* store.drop(session, 1)
       model.dropped(session)
   }
 })
@@ -191,7 +208,7 @@ const perform = Effect.fnUntraced(function*(
 const sayAtOnce = (
   fibers: number,
   events: number,
-  append: (fiber: number, data: string) => Effect.Effect<string, EventStore.EventStoreError>
+  append: (fiber: number, data: string) => Effect.Effect<string, StoreFailure>
 ) =>
   Effect.forEach(
     Array.from({ length: fibers }, (_, fiber) => fiber),
@@ -207,7 +224,7 @@ const sayAtOnce = (
 const operationTimeout = "5 seconds"
 
 /** Runs an operation as a server does: if it throws, dies or times out, it has failed. */
-const prompt = <A>(operation: () => Effect.Effect<A, EventStore.EventStoreError>) =>
+const prompt = <A>(operation: () => Effect.Effect<A, StoreFailure>) =>
   Effect.gen(function*() {
     const exit = yield* Effect.exit(Effect.timeoutOption(Effect.suspend(operation), operationTimeout))
     if (Exit.isFailure(exit)) {
@@ -216,6 +233,14 @@ const prompt = <A>(operation: () => Effect.Effect<A, EventStore.EventStoreError>
     }
     assert.ok(Option.isSome(exit.value), `it did not end within ${operationTimeout}`)
   })
+
+/** Returns streams in the order of their names. */
+const ordered = (streams: ReadonlyArray<EventStore.UnendedStream>) =>
+  streams.toSorted((one, other) => one.stream < other.stream ? -1 : 1).map(({ events, requests, stream }) => ({
+    stream,
+    requests: [...requests],
+    events: events.map(({ data, id }) => ({ id, data }))
+  }))
 
 const listOf = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 
@@ -261,22 +286,22 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     const session = yield* newSession
     const ids = yield* Effect.forEach(
       listOf(5),
-      (data) => Effect.forEach(streamNames, (stream) => store.append({ session, stream }, data))
+      (data) => Effect.forEach(streamNames, (stream) => store.append(written(session, stream), data))
     )
     assert.strictEqual(new Set(ids.flat()).size, 5 * streamNames.length)
   }),
 
   law("[SHS-17] the ids of events that are appended concurrently are distinct", function*(store) {
     const session = yield* newSession
-    const ids = yield* sayAtOnce(20, 10, (fiber, data) => store.append({ session, stream: String(fiber % 3) }, data))
+    const ids = yield* sayAtOnce(20, 10, (fiber, data) => store.append(written(session, String(fiber % 3)), data))
     assert.strictEqual(new Set(ids.flat()).size, 200)
   }),
 
   law("[SHS-17] an id is not assigned again after its session was dropped, and replays nothing", function*(store) {
     const session = yield* newSession
-    const key = { session, stream: "a" }
+    const key = written(session, "a")
     const before = yield* Effect.forEach(listOf(5), (data) => store.append(key, data))
-    yield* store.drop(session)
+    yield* store.drop(session, 1)
     const after = yield* Effect.forEach(listOf(10), (data) => store.append(key, data))
     assert.strictEqual(new Set([...before, ...after]).size, 15)
     for (const id of before) assert.strictEqual(yield* store.replay(session, id), undefined)
@@ -286,7 +311,7 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     "[SHS-18] an id is printable ASCII without a space, and identifies its stream, whatever its name",
     function*(store) {
       const session = yield* newSession
-      const ids = yield* Effect.forEach(streamNames, (stream) => store.append({ session, stream }, ""))
+      const ids = yield* Effect.forEach(streamNames, (stream) => store.append(written(session, stream), ""))
       for (const [index, id] of ids.entries()) {
         assert.match(id, /^[!-~]+$/)
         assert.deepStrictEqual((yield* store.replay(session, id))?.stream, streamNames[index])
@@ -300,8 +325,8 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
       Effect.fnUntraced(function*(data) {
         const session = yield* newSession
         const model = new EventModel()
-        const id = yield* appendTo(store, model, { session, stream: "a" }, "")
-        yield* appendTo(store, model, { session, stream: "a" }, data)
+        const id = yield* appendTo(store, model, written(session, "a"), "")
+        yield* appendTo(store, model, written(session, "a"), data)
         yield* agree(store, model, session, id)
       }),
       runs
@@ -311,8 +336,8 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
   law("a megabyte of every kind of character is replayed unchanged", function*(store) {
     const session = yield* newSession
     const data = JSON.stringify("aé漢🙂\n\r\u2028\u0000\"\\".repeat(64 * 1024))
-    const id = yield* store.append({ session, stream: "a" }, "")
-    yield* store.append({ session, stream: "a" }, data)
+    const id = yield* store.append(written(session, "a"), "")
+    yield* store.append(written(session, "a"), data)
     const replay = yield* store.replay(session, id)
     // A message that shows the difference would be too long to read.
     assert.ok(replay?.events[0]?.data === data)
@@ -321,13 +346,13 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
   law("each replay returns all later events, once and in order", function*(store) {
     const session = yield* newSession
     const model = new EventModel()
-    yield* Effect.forEach(listOf(120), (data) => appendTo(store, model, { session, stream: "a" }, data))
+    yield* Effect.forEach(listOf(120), (data) => appendTo(store, model, written(session, "a"), data))
     yield* agreeOnAll(store, model, [session, session])
   }),
 
   law("a replay after the last event is empty, and is not an unknown id", function*(store) {
     const session = yield* newSession
-    const id = yield* store.append({ session, stream: "a" }, "")
+    const id = yield* store.append(written(session, "a"), "")
     const replay = yield* store.replay(session, id)
     assert.deepStrictEqual([replay?.events.length, replay?.ended], [0, false])
   }),
@@ -336,7 +361,7 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     const session = yield* newSession
     const model = new EventModel()
     for (const data of listOf(5)) {
-      for (const stream of streamNames) yield* appendTo(store, model, { session, stream }, data)
+      for (const stream of streamNames) yield* appendTo(store, model, written(session, stream), data)
     }
     yield* agreeOnAll(store, model, [session])
   }),
@@ -346,7 +371,7 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     const model = new EventModel()
     for (const [index, session] of sessions.entries()) {
       for (const data of listOf(3 + index)) {
-        for (const stream of ["a", "b"]) yield* appendTo(store, model, { session, stream }, `"${index}/${data}"`)
+        for (const stream of ["a", "b"]) yield* appendTo(store, model, written(session, stream), `"${index}/${data}"`)
       }
     }
     yield* agreeOnAll(store, model, [...sessions, yield* newSession])
@@ -356,7 +381,7 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     const session = yield* newSession
     const model = new EventModel()
     for (const stream of streamNames) {
-      for (const data of listOf(3)) yield* appendTo(store, model, { session, stream }, data)
+      for (const data of listOf(3)) yield* appendTo(store, model, written(session, stream), data)
     }
     yield* holdsFor(
       Arbitrary.all([forgeries, place]),
@@ -369,7 +394,7 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
   law("a stream has ended after it was ended, and no other stream has, and it is still replayed", function*(store) {
     const sessions = yield* newSessions
     const model = new EventModel()
-    const keys = sessions.flatMap((session) => ["a", "a-1"].map((stream) => ({ session, stream })))
+    const keys = sessions.flatMap((session) => ["a", "a-1"].map((stream) => written(session, stream)))
     for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
     yield* agreeOnAll(store, model, sessions)
     for (const key of keys.slice(0, 3)) {
@@ -382,18 +407,54 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     }
   }),
 
+  law("an append to a stream that has ended fails and changes nothing", function*(store) {
+    const [session, other] = yield* newSessions
+    const model = new EventModel()
+    const ended = written(session, "a")
+    const others = [written(session, "b"), written(other, "a")]
+    for (const key of [ended, ...others]) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
+    yield* store.end(ended)
+    model.ended(ended)
+    // An append that timed out at its caller can reach the store this late.
+    for (const data of listOf(3)) yield* rejected(store, ended, data)
+    yield* agreeOnAll(store, model, [session, other])
+    for (const key of others) yield* appendTo(store, model, key, "later")
+    yield* agreeOnAll(store, model, [session, other])
+    assert.deepStrictEqual((yield* store.takeOver(session, 2)).map(({ stream }) => stream), ["b"])
+    yield* rejected(store, { ...ended, epoch: 2 }, "of the next owner")
+    yield* agreeOnAll(store, model, [session, other])
+  }),
+
+  law("an event is stored before the end of its stream, or not at all", function*(store) {
+    for (const turns of [0, 1, 3, 8]) {
+      const key = written(yield* newSession, "a")
+      const first = yield* store.append(key, "first")
+      const appending = Effect.forEach(
+        listOf(20),
+        (data) => Effect.exit(Effect.tap(Effect.suspend(() => store.append(key, data)), Effect.yieldNow))
+      )
+      const waiting = Effect.forEach(listOf(turns), () => Effect.yieldNow)
+      const replaying = Effect.suspend(() => store.replay(key.session, first))
+      const ending = Effect.andThen(Effect.andThen(waiting, Effect.suspend(() => store.end(key))), replaying)
+      const [appended, atEnd] = yield* Effect.all([appending, ending], { concurrency: "unbounded" })
+      const stored = appended.flatMap((exit) => Exit.isSuccess(exit) ? [exit.value] : [])
+      assert.deepStrictEqual([atEnd?.ended, atEnd?.events.map(({ id }) => id)], [true, stored])
+      assert.deepStrictEqual((yield* replaying)?.events.map(({ id }) => id), stored)
+    }
+  }),
+
   law("dropping a session deletes all of its streams, ended ones included, and nothing else", function*(store) {
     const sessions = yield* newSessions
     const [dropped] = sessions
     const model = new EventModel()
-    const keys = sessions.flatMap((session) => ["a", "b", "c"].map((stream) => ({ session, stream })))
+    const keys = sessions.flatMap((session) => ["a", "b", "c"].map((stream) => written(session, stream)))
     for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
-    yield* store.end({ session: dropped, stream: "b" })
-    yield* store.drop(dropped)
+    yield* store.end(written(dropped, "b"))
+    yield* store.drop(dropped, 1)
     model.dropped(dropped)
     yield* agreeOnAll(store, model, sessions)
     // A new stream may have the name of a dropped one.
-    yield* appendTo(store, model, { session: dropped, stream: "b" }, "again")
+    yield* appendTo(store, model, written(dropped, "b"), "again")
     yield* agreeOnAll(store, model, sessions)
   }),
 
@@ -401,23 +462,23 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     const sessions = yield* newSessions
     const [first, second] = sessions
     const model = new EventModel()
-    yield* appendTo(store, model, { session: first, stream: "a" }, "0")
-    yield* store.end({ session: first, stream: "b" })
-    yield* store.end({ session: second, stream: "a" })
-    yield* store.drop(second)
-    yield* store.drop(second)
-    yield* appendTo(store, model, { session: first, stream: "a" }, "1")
+    yield* appendTo(store, model, written(first, "a"), "0")
+    yield* store.end(written(first, "b"))
+    yield* store.end(written(second, "a"))
+    yield* store.drop(second, 1)
+    yield* store.drop(second, 1)
+    yield* appendTo(store, model, written(first, "a"), "1")
     yield* agreeOnAll(store, model, sessions)
   }),
 
   law("every operation ends within 5 seconds, for any arguments, and none throws or dies", function*(store) {
     const session = yield* newSession
-    const id = yield* store.append({ session, stream: "a" }, "")
+    const id = yield* store.append(written(session, "a"), "")
     const forged = ["", "a", "-", "\t", "é", "%", "' or 1=1 --", "x".repeat(10_000), `${id}0`, id]
     for (const after of forged) yield* prompt(() => store.replay(session, after))
-    for (const stream of streamNames) yield* prompt(() => store.end({ session, stream }))
-    yield* prompt(() => store.drop(`${session}-unknown`))
-    yield* Effect.forEach(listOf(50), (data) => prompt(() => store.append({ session, stream: "b" }, data)), {
+    for (const stream of streamNames) yield* prompt(() => store.end(written(session, stream)))
+    yield* prompt(() => store.drop(`${session}-unknown`, 1))
+    yield* Effect.forEach(listOf(50), (data) => prompt(() => store.append(written(session, "b"), data)), {
       concurrency: "unbounded"
     })
   }),
@@ -425,7 +486,7 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
   law(
     "events that several fibers append to one stream are replayed once, those of each fiber in order",
     function*(store) {
-      const key = { session: yield* newSession, stream: "a" }
+      const key = written(yield* newSession, "a")
       const first = yield* store.append(key, "")
       const ids = yield* sayAtOnce(20, 10, (_, data) => store.append(key, data))
       const events = (yield* store.replay(key.session, first))?.events ?? []
@@ -441,7 +502,7 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
   ),
 
   law("a replay during appends returns a beginning of the stream", function*(store) {
-    const key = { session: yield* newSession, stream: "a" }
+    const key = written(yield* newSession, "a")
     const first = yield* store.append(key, "")
     const look = Effect.map(Effect.suspend(() => store.replay(key.session, first)), (replay) => replay?.events ?? [])
     const [, glimpses] = yield* Effect.all([
@@ -451,5 +512,81 @@ const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArr
     const all = yield* look
     assert.strictEqual(all.length, 100)
     for (const glimpse of glimpses) assert.deepStrictEqual(glimpse, all.slice(0, glimpse.length))
+  }),
+
+  law("a take-over returns the streams that have not ended, with their requests and events", function*(store) {
+    const [session, other] = yield* newSessions
+    const requests = [1, "1", "é漢🙂", -7]
+    const open = { session, stream: "open", epoch: 1, requests }
+    const events = yield* Effect.forEach(
+      ["", ...listOf(5)],
+      (data) => Effect.map(store.append(open, data), (id) => ({ id, data }))
+    )
+    // The requests of a stream are those of its first event.
+    const last = yield* store.append({ ...open, requests: ["another"] }, "last")
+    const standalone = { session, stream: "standalone", epoch: 1, requests: [] }
+    const only = yield* store.append(standalone, "")
+    yield* store.append(written(session, "ended"), "0")
+    yield* store.end(written(session, "ended"))
+    yield* store.append(written(other, "open"), "0")
+    const taken = yield* store.takeOver(session, 2)
+    const expected = [
+      { stream: "open", requests, events: [...events, { id: last, data: "last" }] },
+      { stream: "standalone", requests: [], events: [{ id: only, data: "" }] }
+    ]
+    assert.deepStrictEqual(ordered(taken), expected)
+    // Nothing was lost by it.
+    assert.deepStrictEqual(ordered(yield* store.takeOver(session, 2)), expected)
+    assert.strictEqual((yield* store.replay(session, only))?.ended, false)
+    assert.deepStrictEqual(yield* store.takeOver(yield* newSession, 1), [])
+  }),
+
+  law("after a take-over, no write of an earlier epoch changes anything", function*(store) {
+    const [session, other] = yield* newSessions
+    const model = new EventModel()
+    for (const key of [written(session, "a"), written(session, "b"), written(other, "a")]) {
+      for (const data of listOf(3)) yield* appendTo(store, model, key, data)
+    }
+    yield* store.takeOver(session, 3)
+    for (const epoch of [1, 2]) {
+      const writes = [
+        () => store.append(written(session, "a", epoch), "late"),
+        () => store.append(written(session, "new", epoch), "late"),
+        () => store.end(written(session, "a", epoch)),
+        () => store.takeOver(session, epoch),
+        () => store.drop(session, epoch)
+      ]
+      for (const write of writes) {
+        const error = yield* Effect.flip(Effect.suspend<unknown, StoreFailure, never>(write))
+        assert.deepStrictEqual([error._tag, "epoch" in error && error.epoch], ["SupersededError", epoch])
+        yield* agreeOnAll(store, model, [session, other])
+      }
+    }
+    // The owner goes on, under the same names, and so do other sessions.
+    yield* appendTo(store, model, written(session, "a", 3), "3")
+    yield* appendTo(store, model, written(other, "a"), "3")
+    const ending = written(session, "b", 3)
+    yield* store.end(ending)
+    model.ended(ending)
+    yield* agreeOnAll(store, model, [session, other])
+    assert.deepStrictEqual((yield* store.takeOver(session, 4)).map(({ stream }) => stream), ["a"])
+  }),
+
+  law("an event of an earlier epoch is stored before a take-over, or not at all", function*(store) {
+    for (const turns of [0, 1, 3, 8]) {
+      const session = yield* newSession
+      const key = written(session, "a")
+      const first = yield* store.append(key, "first")
+      const appending = Effect.forEach(
+        listOf(20),
+        (data) => Effect.exit(Effect.tap(Effect.suspend(() => store.append(key, data)), Effect.yieldNow))
+      )
+      const waiting = Effect.forEach(listOf(turns), () => Effect.yieldNow)
+      const taking = Effect.andThen(waiting, Effect.suspend(() => store.takeOver(session, 2)))
+      const [appended, taken] = yield* Effect.all([appending, taking], { concurrency: "unbounded" })
+      const stored = appended.flatMap((exit) => Exit.isSuccess(exit) ? [exit.value] : [])
+      assert.deepStrictEqual(taken.flatMap(({ events }) => events.map(({ id }) => id)), [first, ...stored])
+      assert.deepStrictEqual((yield* store.replay(session, first))?.events.map(({ id }) => id), stored)
+    }
   })
 ]

@@ -43,7 +43,8 @@ const sessionOf = (id: string, mark = 0): Effect.Effect<StoredSession> =>
     principal: `principal ${mark}`,
     handshakeMessages: [initialize(mark)],
     openedAt: now + mark,
-    usedAt: now + mark
+    usedAt: now + mark,
+    epoch: 1
   }))
 
 /** Returns the part of a session that JSON preserves, without the time of last use. */
@@ -109,18 +110,18 @@ const perform = Effect.fnUntraced(function*(
   switch (command._tag) {
     case "Save": {
       const session = yield* sessionOf(id, command.mark)
-      yield* store.save(session)
+      yield* store.create(session)
       model.set(id, { session, usedAt: session.usedAt })
       break
     }
     case "Touch": {
       const usedAt = (yield* Clock.currentTimeMillis) + command.after
-      yield* store.touch(id, usedAt)
+      yield* store.touch(id, 1, usedAt)
       if (known !== undefined) model.set(id, { ...known, usedAt: Math.max(known.usedAt, usedAt) })
       break
     }
     case "Remove":
-      yield* store.remove(id)
+      yield* store.remove(id, 1)
       model.delete(id)
   }
   const expected = model.get(id)
@@ -176,9 +177,10 @@ export const laws = (
             principal,
             handshakeMessages: isReady ? handshakeMessages : handshakeMessages.slice(0, 1),
             openedAt: now - 1,
-            usedAt: now
+            usedAt: now,
+            epoch: 1
           }
-          yield* store.save(session)
+          yield* store.create(session)
           assert.deepStrictEqual(whole(yield* store.load(id)), whole(session))
         }),
         runs
@@ -191,11 +193,11 @@ export const laws = (
 
     law("sessions with similar ids are separate", function*(store) {
       const sessions = yield* Effect.forEach(yield* likeIds, sessionOf)
-      for (const session of sessions) yield* store.save(session)
+      for (const session of sessions) yield* store.create(session)
       for (const session of sessions) assert.deepStrictEqual(whole(yield* store.load(session.id)), whole(session))
       for (const [index, { id, usedAt }] of sessions.entries()) {
-        yield* store.touch(id, usedAt + 10 * lag)
-        yield* store.remove(id)
+        yield* store.touch(id, 1, usedAt + 10 * lag)
+        yield* store.remove(id, 1)
         for (const other of sessions.slice(index + 1)) {
           assert.deepStrictEqual(whole(yield* store.load(other.id)), whole(other))
         }
@@ -206,54 +208,54 @@ export const laws = (
       const id = yield* newId
       const first = yield* sessionOf(id, 1_000_000)
       const second = { ...yield* sessionOf(id, 1), principal: undefined }
-      yield* store.save(first)
-      yield* store.touch(id, first.usedAt + 10 * lag)
-      yield* store.save(second)
+      yield* store.create(first)
+      yield* store.touch(id, 1, first.usedAt + 10 * lag)
+      yield* store.create(second)
       assert.deepStrictEqual(whole(yield* store.load(id)), whole(second))
     }),
 
     law("a use is stored, at most a minute late, and changes nothing else", function*(store) {
       const session = yield* sessionOf(yield* newId)
-      yield* store.save(session)
+      yield* store.create(session)
       for (const minutes of [1, 5, 5, 60]) {
         const usedAt = session.usedAt + minutes * 60_000
-        yield* store.touch(session.id, usedAt)
+        yield* store.touch(session.id, 1, usedAt)
         agree(yield* store.load(session.id), session, usedAt)
       }
     }),
 
     law("a use that is reported late does not set the time back", function*(store) {
       const session = yield* sessionOf(yield* newId)
-      yield* store.save(session)
-      for (const minutes of [60, 30, -60]) yield* store.touch(session.id, session.usedAt + minutes * 60_000)
+      yield* store.create(session)
+      for (const minutes of [60, 30, -60]) yield* store.touch(session.id, 1, session.usedAt + minutes * 60_000)
       agree(yield* store.load(session.id), session, session.usedAt + 60 * 60_000)
     }),
 
     law("touching or removing an unknown session does nothing", function*(store) {
       const id = yield* newId
       const now = yield* Clock.currentTimeMillis
-      yield* store.touch(id, now)
+      yield* store.touch(id, 1, now)
       assert.strictEqual(yield* store.load(id), undefined)
-      yield* store.remove(id)
+      yield* store.remove(id, 1)
       assert.strictEqual(yield* store.load(id), undefined)
     }),
 
     law("a removed session is unknown, and a use does not restore it", function*(store) {
       const session = yield* sessionOf(yield* newId)
-      yield* store.save(session)
-      yield* store.remove(session.id)
+      yield* store.create(session)
+      yield* store.remove(session.id, 1)
       assert.strictEqual(yield* store.load(session.id), undefined)
-      yield* store.touch(session.id, session.usedAt + 10 * lag)
+      yield* store.touch(session.id, 1, session.usedAt + 10 * lag)
       assert.strictEqual(yield* store.load(session.id), undefined)
-      yield* store.remove(session.id)
-      yield* store.save(session)
+      yield* store.remove(session.id, 1)
+      yield* store.create(session)
       assert.deepStrictEqual(whole(yield* store.load(session.id)), whole(session))
     }),
 
     law("of sessions saved concurrently with one id, one is stored completely", function*(store) {
       const id = yield* newId
       const sessions = yield* Effect.forEach(numbers(20), (mark) => sessionOf(id, mark))
-      yield* Effect.forEach(sessions, (session) => Effect.suspend(() => store.save(session)), {
+      yield* Effect.forEach(sessions, (session) => Effect.suspend(() => store.create(session)), {
         concurrency: "unbounded"
       })
       const loaded = yield* store.load(id)
@@ -264,10 +266,10 @@ export const laws = (
 
     law("of uses that are reported concurrently, the latest counts", function*(store) {
       const session = yield* sessionOf(yield* newId)
-      yield* store.save(session)
+      yield* store.create(session)
       // The latest use is in the middle.
       const uses = [1, 3, 5, 7, 9, 10, 8, 6, 4, 2].map((each) => session.usedAt + each * 10 * lag)
-      yield* Effect.forEach(uses, (usedAt) => Effect.suspend(() => store.touch(session.id, usedAt)), {
+      yield* Effect.forEach(uses, (usedAt) => Effect.suspend(() => store.touch(session.id, 1, usedAt)), {
         concurrency: "unbounded"
       })
       agree(yield* store.load(session.id), session, Math.max(...uses))
@@ -275,10 +277,10 @@ export const laws = (
 
     law("a session that is removed while it is used stays removed", function*(store) {
       const sessions = yield* Effect.forEach(numbers(20), () => Effect.flatMap(newId, (id) => sessionOf(id)))
-      for (const session of sessions) yield* store.save(session)
+      for (const session of sessions) yield* store.create(session)
       yield* Effect.forEach(sessions, ({ id, usedAt }) => {
-        const touch = Effect.suspend(() => store.touch(id, usedAt + 10 * lag))
-        const remove = Effect.suspend(() => store.remove(id))
+        const touch = Effect.suspend(() => store.touch(id, 1, usedAt + 10 * lag))
+        const remove = Effect.suspend(() => store.remove(id, 1))
         return Effect.all([touch, touch, remove, touch, touch], { concurrency: "unbounded" })
       }, { concurrency: "unbounded" })
       for (const { id } of sessions) assert.strictEqual(yield* store.load(id), undefined)
@@ -291,12 +293,12 @@ export const laws = (
         const second = yield* sessionOf(id, 2)
         const operations = [
           () => store.save(second),
-          () => store.touch(id, second.usedAt + 10 * lag),
-          () => store.remove(id),
+          () => store.touch(id, 1, second.usedAt + 10 * lag),
+          () => store.remove(id, 1),
           () => store.load(id)
         ]
         for (const operation of operations) {
-          yield* store.save(first)
+          yield* store.create(first)
           const fiber = yield* Effect.forkChild(Effect.suspend<unknown, unknown, never>(operation), {
             startImmediately: true
           })
@@ -310,6 +312,66 @@ export const laws = (
           assert.deepStrictEqual(essence(session), essence(saved))
         }
       }
+    }),
+
+    law("a session that is saved replaces the stored one, and an unknown one stays unknown", function*(store) {
+      const id = yield* newId
+      const first = yield* sessionOf(id, 1)
+      yield* store.save(first)
+      assert.strictEqual(yield* store.load(id), undefined)
+      yield* store.create(first)
+      const second = { ...yield* sessionOf(id, 2), epoch: 2 }
+      yield* store.save(second)
+      assert.deepStrictEqual(whole(yield* store.load(id)), whole(second))
+      yield* store.remove(id, 2)
+      yield* store.save(second)
+      assert.strictEqual(yield* store.load(id), undefined)
+    }),
+
+    law("the log level and the subscriptions of a session are loaded unchanged", function*(store) {
+      const session = yield* sessionOf(yield* newId)
+      const all = [
+        { logLevel: "warning" as const },
+        { subscriptions: ["file:///é漢🙂", "", "'\"\\ %_"] },
+        { logLevel: "debug" as const, subscriptions: Array.from(numbers(500), (number) => `test://${number}`) },
+        {}
+      ]
+      yield* store.create(session)
+      for (const facts of all) {
+        yield* store.save({ ...session, ...facts })
+        const { logLevel, subscriptions } = (yield* store.load(session.id)) ?? session
+        assert.deepStrictEqual(
+          [logLevel, subscriptions ?? []],
+          ["logLevel" in facts ? facts.logLevel : undefined, "subscriptions" in facts ? facts.subscriptions : []]
+        )
+      }
+    }),
+
+    law("no write of an earlier epoch changes a session", function*(store) {
+      const session = { ...yield* sessionOf(yield* newId, 3), epoch: 3 }
+      const { id } = session
+      yield* store.create({ ...session, epoch: 2 })
+      yield* store.create(session)
+      for (const epoch of [1, 2]) {
+        const late = { ...yield* sessionOf(id, 9), epoch }
+        const writes = [
+          () => store.create(late),
+          () => store.save(late),
+          () => store.touch(id, epoch, session.usedAt + 10 * lag),
+          () => store.remove(id, epoch)
+        ]
+        for (const write of writes) {
+          const error = yield* Effect.flip(Effect.suspend(write))
+          assert.deepStrictEqual([error._tag, "epoch" in error && error.epoch], ["SupersededError", epoch])
+          const loaded = yield* store.load(id)
+          assert.deepStrictEqual([whole(loaded), loaded?.epoch], [whole(session), 3])
+        }
+      }
+      const next = { ...session, epoch: 4 }
+      yield* store.save(next)
+      assert.strictEqual((yield* store.load(id))?.epoch, 4)
+      yield* store.remove(id, 4)
+      assert.strictEqual(yield* store.load(id), undefined)
     })
   ]
 }

@@ -5,15 +5,17 @@
  */
 import { NumericOption } from "@effect-mcp/session/internal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
+import type * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServer } from "effect/http/HttpServer"
 import type { ServeError } from "effect/http/HttpServerError"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import type { Authentication } from "../Authentication.ts"
 import type * as HttpServerOptions from "../HttpServerOptions.ts"
+import * as NodeForwarder from "../internal/http/server/forwarding/NodeForwarder.ts"
 import * as HttpServerSettings from "../internal/http/server/HttpServerSettings.ts"
 import * as NodeListener from "../internal/http/server/NodeListener.ts"
 import * as StreamableParts from "../internal/http/server/streamable/StreamableParts.ts"
-import { layer, type Options } from "../StreamableHttpServer.ts"
+import { layer as mounted, type Options } from "../StreamableHttpServer.ts"
 
 export * from "../StreamableHttpServer.ts"
 
@@ -56,3 +58,33 @@ export const layerNode = (
   NumericOption.check(options, { ...StreamableParts.sessionRules, ...HttpServerSettings.listenRules })
   return NodeListener.hosting(options, layer(options))
 }
+
+/**
+ * Mounts the server in an HTTP backend, as the Layer of the same name of `@effect-mcp/transport` does. With
+ * `SessionOwners`, it forwards requests to other processes with the HTTP client of Node.
+ *
+ * @example
+ * ```ts
+ * import { SessionHost } from "@effect-mcp/session"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport/node"
+ * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+ * import * as HttpRouter from "effect/http/HttpRouter"
+ * import * as Layer from "effect/Layer"
+ * import { createServer } from "node:http"
+ *
+ * const host = SessionHost.layer({}, { info: { name: "example", version: "1.0.0" } })
+ *
+ * export const backend = SessionHost.layerDrain.pipe(
+ *   Layer.provide(HttpRouter.serve(StreamableHttpServer.layer())),
+ *   Layer.provide(NodeHttpServer.layerServer(() => createServer(), { port: 3000, host: "127.0.0.1" })),
+ *   Layer.provide(host),
+ *   Layer.provide(Authentication.anonymous)
+ * )
+ * ```
+ *
+ * @category layers
+ */
+export const layer = (
+  options: Options = {}
+): Layer.Layer<never, never, Authentication | HttpRouter.HttpRouter | SessionHost.SessionHost> =>
+  Layer.provide(mounted(options), NodeForwarder.layer)

@@ -33,6 +33,7 @@
  * | 4004 | `RepliesOverflow` |
  * | 4005 | `TransportFailed` |
  * | 4006 | `Evicted` |
+ * | 4007 | `Superseded` |
  *
  * 1000, 1001 and a close frame without a code are a normal end. Any other code, and a connection that ends without a
  * close frame, is a failure of the transport.

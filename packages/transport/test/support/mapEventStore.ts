@@ -1,9 +1,11 @@
 /** An event store in a Map, which a test can make slow, or make fail in every way. */
+import type { RequestId } from "@effect-mcp/protocol"
 import { EventStore } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
 interface StoredStream {
+  readonly requests: ReadonlyArray<RequestId.RequestId>
   readonly events: Array<EventStore.StoredEvent>
   ended: boolean
 }
@@ -28,7 +30,7 @@ export class MapEventStore {
   /** The failures of these operations. */
   readonly broken: { -readonly [operation in keyof EventStore.EventStore["Service"]]?: Failure | undefined } = {}
   /** The number of calls of each operation. */
-  readonly calls = { append: 0, replay: 0, end: 0, drop: 0 }
+  readonly calls = { append: 0, replay: 0, end: 0, takeOver: 0, drop: 0 }
   /** Returns the milliseconds that an operation takes; `undefined` if it completes at once. */
   readonly delay: () => number | undefined
 
@@ -62,9 +64,9 @@ export class MapEventStore {
   }
 
   readonly service: EventStore.EventStore["Service"] = {
-    append: ({ session, stream }, data) =>
+    append: ({ requests, session, stream }, data) =>
       this.#do("append", () => {
-        const stored = this.#of(session).get(stream) ?? { events: [], ended: false }
+        const stored = this.#of(session).get(stream) ?? { requests, events: [], ended: false }
         this.#of(session).set(stream, stored)
         const id = `${stream}_${stored.events.length}`
         stored.events.push({ id, data })
@@ -83,6 +85,16 @@ export class MapEventStore {
         const stored = this.streams.get(session)?.get(stream)
         if (stored !== undefined) stored.ended = true
       }),
+    takeOver: (session) =>
+      this.#do(
+        "takeOver",
+        () =>
+          Array.from(
+            this.#of(session),
+            ([stream, { ended, events, requests }]) => ({ stream, ended, events, requests })
+          )
+            .filter(({ ended }) => !ended)
+      ),
     drop: (session) => this.#do("drop", () => void this.streams.delete(session))
   }
 }

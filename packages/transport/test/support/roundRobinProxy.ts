@@ -13,20 +13,24 @@ export interface Forwarded {
 
 /**
  * Starts a proxy of the servers at these ports. It remembers nothing of a client or a connection. If a server does not
- * answer, the response is 502.
+ * answer, the response is 502. `cutOff` breaks the connections to a server, which then answers no more.
  */
 export const serve = Effect.fnUntraced(function*(ports: ReadonlyArray<number>) {
   const forwarded: Array<Forwarded> = []
+  const open = new Map<http.ClientRequest, number>()
+  const cut = new Set<number>()
   const server = http.createServer((request, response) => {
     const next = forwarded.length % ports.length
     const { headers, method, url } = request
     const name = headers["mcp-method"]
     forwarded.push({ server: next, method: typeof name === "string" ? name : undefined })
+    if (cut.has(next)) return void response.writeHead(502).end()
     const onward = http.request(
       { host: "127.0.0.1", port: ports[next], path: url, method, headers, agent: false },
       (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers)
         response.flushHeaders()
+        answer.on("error", () => response.destroy())
         answer.pipe(response)
       }
     )
@@ -34,9 +38,17 @@ export const serve = Effect.fnUntraced(function*(ports: ReadonlyArray<number>) {
       if (response.headersSent) response.destroy()
       else response.writeHead(502).end()
     })
-    response.on("close", () => onward.destroy())
+    open.set(onward, next)
+    response.on("close", () => {
+      open.delete(onward)
+      onward.destroy()
+    })
     request.pipe(onward)
   })
   const port = yield* Loopback.listen(server)
-  return { port, url: `http://127.0.0.1:${port}/mcp`, forwarded }
+  const cutOff = (index: number): void => {
+    cut.add(index)
+    for (const [onward, to] of open) if (to === index) onward.destroy(new Error("cut off"))
+  }
+  return { port, cutOff, url: `http://127.0.0.1:${port}/mcp`, forwarded }
 })

@@ -125,13 +125,20 @@ const kindOf = (method: string, message: unknown): string =>
     ? "response"
     : method
 
-/** Serves on a free port until the scope closes. */
-export const serve = (handler: Handler): Effect.Effect<ScriptedServer, never, Scope.Scope> =>
+/**
+ * Serves on a free port until the scope closes. `isBroken` says of each request whether its connection breaks before
+ * its body is read; such a request is not recorded.
+ */
+export const serve = (
+  handler: Handler,
+  isBroken: () => boolean = () => false
+): Effect.Effect<ScriptedServer, never, Scope.Scope> =>
   Effect.gen(function*() {
     const received: Array<Received> = []
     const sockets = new Set<net.Socket>()
     let open = 0
     const server = http.createServer((request, response) => {
+      if (isBroken()) return void request.socket.destroy()
       open++
       let isFinished = false
       response.once("close", () => {

@@ -6,6 +6,7 @@ import {
   type RequestContext,
   type SessionEvent,
   SessionHost,
+  SessionOwners,
   type SessionStore
 } from "@effect-mcp/session"
 import { EventStore as EventStoreTag } from "@effect-mcp/session/EventStore"
@@ -48,6 +49,7 @@ export interface Settings {
   readonly http?: StreamableHttpServer.Options & { readonly hostname?: string }
   readonly store?: EventStore.EventStore["Service"] | undefined
   readonly sessionStore?: SessionStore.SessionStore["Service"] | undefined
+  readonly owners?: SessionOwners.SessionOwners["Service"] | undefined
   readonly authentication?: Authentication["Service"] | undefined
 }
 
@@ -63,10 +65,11 @@ export interface Served {
 }
 
 /** Provides the services that a server finds in its context. */
-export const services = ({ authentication, sessionStore, store }: Settings): Layer.Layer<Authentication> => {
+export const services = ({ authentication, owners, sessionStore, store }: Settings): Layer.Layer<Authentication> => {
   let context: Context.Context<never> = Context.empty()
   if (store !== undefined) context = Context.add(context, EventStoreTag, store)
   if (sessionStore !== undefined) context = Context.add(context, SessionStoreTag, sessionStore)
+  if (owners !== undefined) context = Context.add(context, SessionOwners.SessionOwners, owners)
   return Layer.merge(
     Layer.succeedContext(context),
     authentication === undefined ? anonymous : Layer.succeed(Authentication, authentication)

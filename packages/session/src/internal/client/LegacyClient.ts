@@ -2,7 +2,8 @@
 
 import { type JsonRpc, MethodTable, type Profile, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type { Layers, RequestLayer } from "../engine/Layers.ts"
+import type { AttemptLayer, Layers, RequestLayer } from "../engine/Layers.ts"
+import * as ResendPolicy from "../engine/ResendPolicy.ts"
 import { trust } from "../trust.ts"
 import type { ClientEra, EraDependencies, EraMembers } from "./ClientEra.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
@@ -56,7 +57,7 @@ export class LegacyClient implements ClientEra {
         ...(support === undefined ? [] : [observing(support)]),
         ...(this.#outputSchemas === undefined ? [] : [this.#outputSchemas.layer])
       ],
-      attempts: []
+      attempts: [onceMoreIfUnknown]
     }
   }
 
@@ -73,6 +74,17 @@ export class LegacyClient implements ClientEra {
   start(): void {}
 
   end(): void {}
+}
+
+/**
+ * Sends a request that only reads once more if the server replied that its outcome is unknown: another process of the
+ * server has the session now. Any other request may have been carried out.
+ */
+const onceMoreIfUnknown: AttemptLayer = (send) => (call) => {
+  const isRepeatable = ResendPolicy.isReading(call.row.name)
+  return ResendPolicy.allows({ outcome: "Unknown", isRepeatable, repetitions: 0 })
+    ? Effect.catchIf(send(call), ResendPolicy.isReportedUnknown, () => send({ ...call, isHeld: false }))
+    : send(call)
 }
 
 /** Stores which of the listed tools run as tasks. */

@@ -4,6 +4,8 @@
 export interface LeastRecentlyUsed<A> {
   /** Returns the value of this name, and marks it as used. */
   readonly get: (name: string) => A | undefined
+  /** Returns the value of this name. Its place in the order stays. */
+  readonly peek: (name: string) => A | undefined
   /** Adds a value, and returns the names that it evicted. A value that is heavier than the bound is not kept itself. */
   readonly set: (name: string, value: A, weight: number) => ReadonlyArray<string>
   readonly delete: (name: string) => void
@@ -37,6 +39,7 @@ export const make = <A>(bounds: { readonly size: number; readonly weight: number
       entries.set(name, entry)
       return entry.value
     },
+    peek: (name) => entries.get(name)?.value,
     set: (name, value, weight) => {
       remove(name)
       if (bounds.size < 1 || weight > bounds.weight) return [name]

@@ -8,7 +8,7 @@ import type { StreamOrigin } from "../../Transport.ts"
 /** A reply, and the action to run after the transport has received it. */
 export interface Reply {
   readonly response: JsonRpc.Response
-  readonly handed: (() => void) | undefined
+  readonly handed: ((isLost: boolean) => void) | undefined
 }
 
 /**

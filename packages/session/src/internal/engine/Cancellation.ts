@@ -39,9 +39,21 @@ export const abandon = (runtime: CancellationRuntime, origin: StreamOrigin): voi
   const { inflight } = runtime
   for (const request of inflight.all()) {
     if (Batch.unwrap(request.origin) !== origin || !inflight.claim(request)) continue
-    runtime.emit({ _tag: "Abandoned", method: request.method, id: request.id })
-    endWithoutReply(runtime, request)
+    endAbandoned(runtime, request)
   }
+}
+
+/** Cancels all requests, because the peer has lost its side of the session. */
+export const abandonAll = (runtime: CancellationRuntime): void => {
+  const { inflight } = runtime
+  for (const request of inflight.all()) {
+    if (inflight.claim(request)) endAbandoned(runtime, request)
+  }
+}
+
+const endAbandoned = (runtime: CancellationRuntime, request: IncomingRequests.IncomingRequest): void => {
+  runtime.emit({ _tag: "Abandoned", method: request.method, id: request.id })
+  endWithoutReply(runtime, request)
 }
 
 /** Interrupts the handler of a claimed request, and ends the request without a reply. */

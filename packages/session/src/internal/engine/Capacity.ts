@@ -6,6 +6,9 @@ import type { Account } from "../../MemoryBudget.ts"
 /** A budget, or an account of it. */
 export type Charged = Pick<Account, "take" | "release">
 
+/** The limits of all requests together. */
+export type Bounds = Pick<Limits, "maxIncomingBytes" | "maxIncomingRequests">
+
 /** A share of the capacity for requests. */
 export interface Room {
   /** Reserves capacity for one more request, or returns the reason why there is none. */
@@ -16,12 +19,12 @@ export interface Room {
 
 /** The capacity for requests in flight: their number, their memory, and the memory budget of the process. */
 export class Capacity implements Room {
-  readonly #limits: Limits
+  readonly #limits: Bounds
   readonly #charged: Charged
   #requests = 0
   #bytes = 0
 
-  constructor(limits: Limits, charged: Charged) {
+  constructor(limits: Bounds, charged: Charged) {
     this.#limits = limits
     this.#charged = charged
   }

@@ -89,8 +89,12 @@ export const failureOf = (ending: HandlerExit, getsReply: boolean): Cause.Cause<
     ? undefined
     : ending.cause
 
-/** Makes the reply to a request from the exit of its handler. */
-export const response = (id: RequestId.RequestId, ending: HandlerExit): JsonRpc.Response =>
+/** Makes the reply to a request from the exit of its handler. `defect` is the error of one that has none of its own. */
+export const response = (
+  id: RequestId.RequestId,
+  ending: HandlerExit,
+  defect: McpError.McpError = McpError.internalError
+): JsonRpc.Response =>
   Exit.isSuccess(ending)
     ? JsonRpc.success(id, ending.value)
-    : JsonRpc.failure(id, errorOf(ending.cause) ?? McpError.internalError)
+    : JsonRpc.failure(id, errorOf(ending.cause) ?? defect)

@@ -126,6 +126,18 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     Cancellation.abandon(this.#runtime, origin)
   }
 
+  /** Returns whether the session knows the request that a response answers, or that a notification cancels. */
+  knows(message: JsonRpc.Response | JsonRpc.Notification): boolean {
+    if (!("method" in message)) return ResponseMatcher.isKnown(this.#runtime, message)
+    const id = message.params?.["requestId"]
+    return (typeof id !== "string" && typeof id !== "number") || this.#runtime.inflight.find(id) !== undefined
+  }
+
+  /** Cancels all requests, because the peer has lost its side of the session. */
+  abandonAll(): void {
+    Cancellation.abandonAll(this.#runtime)
+  }
+
   /** Rejects the largest request in flight, to make room. */
   displaceLargest(): void {
     this.#requests.displaceLargest()
@@ -177,8 +189,12 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   #response(message: JsonRpc.Response, origin: StreamOrigin | undefined, bytes: number | undefined): void {
     this.#runtime.subscriptions?.publish(everything, message, bytes)
     const isUnnamed = message.id === undefined || message.id === null
-    ResponseMatcher.match(this.#runtime, (isUnnamed ? this.#gate.identify?.(message) : undefined) ?? message)
-    this.#runtime.replies.settle(origin)
+    const identified = (isUnnamed ? this.#gate.identify?.(message) : undefined) ?? message
+    const { replies } = this.#runtime
+    ResponseMatcher.match(this.#runtime, identified, (isTaken) => {
+      if (isTaken) replies.settle(origin)
+      else replies.reject(origin)
+    })
   }
 
   /** Processes a response that breaks a rule and still has one possible meaning. */

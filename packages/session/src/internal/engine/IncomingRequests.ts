@@ -9,6 +9,9 @@ import type { Principal } from "../../Principal.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import type { Room } from "./Capacity.ts"
 
+/** The transport has the reply, or has failed to send it; or the request gets no reply. */
+export type ReplyOutcome = "Sent" | "Lost" | "None"
+
 /** A request of the peer, with the fiber of its handler. */
 export interface IncomingRequest {
   readonly id: RequestId.RequestId
@@ -26,6 +29,10 @@ export interface IncomingRequest {
   ended: boolean
   /** Whether a reply has claimed the request, and the transport has not received it yet. */
   hasReply: boolean
+  /** Returns whether another process goes on with the request if its session moves there. Absent if none does. */
+  movesOn: (() => boolean) | undefined
+  /** Called after the end of the handler, with what became of its reply. */
+  afterReply: ((reply: ReplyOutcome) => void) | undefined
   fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
 
@@ -46,6 +53,8 @@ export const make = (
   reportedAt: Number.NEGATIVE_INFINITY,
   ended: false,
   hasReply: false,
+  movesOn: undefined,
+  afterReply: undefined,
   fiber: undefined
 })
 
@@ -163,6 +172,12 @@ export class IncomingRequests {
     const claimed = all.filter((request) => this.claim(request))
     all.forEach(interrupt)
     return claimed
+  }
+
+  /** Claims and interrupts the requests that another process goes on with. They get no reply here. */
+  handOn(): void {
+    const moving = this.all().filter((request) => request.movesOn?.() === true && this.claim(request))
+    moving.forEach(interrupt)
   }
 
   /** Waits until no fiber of a handler is left. */

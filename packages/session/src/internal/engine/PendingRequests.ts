@@ -15,6 +15,7 @@ import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as RequestError from "../../RequestError.ts"
+import * as TransportError from "../../TransportError.ts"
 import type { ProgressMailbox } from "./ProgressMailbox.ts"
 
 /** A request of this side that waits for its one response. */
@@ -35,6 +36,8 @@ export interface Exchange {
   readonly onResponse: ((response: JsonRpc.Response) => void) | undefined
   /** Whether the request becomes a task. */
   readonly isTask?: boolean | undefined
+  /** A question that the next owner of a session waits for, if the session moves. */
+  readonly movable?: MovableQuestion | undefined
   /** `Answered` by the peer, `Abandoned` by this side while the peer may still work on it, or `Lost`. */
   outcome: "Pending" | "Answered" | "Abandoned" | "Lost"
   /** Whether the transport has received the request, so that the peer may have seen it. */
@@ -43,6 +46,23 @@ export interface Exchange {
   readonly unanswered: Deferred.Deferred<never, RequestError.RequestError> | undefined
   /** The fiber that holds the stream of this request, if the transport opens one per request. */
   stream: Fiber.Fiber<void, unknown> | undefined
+}
+
+/** A question that is stored, so that the next owner of its session can wait for the answer. */
+export interface MovableQuestion {
+  /** The id, which is stored before the question is sent. */
+  readonly id: RequestId.RequestId
+  /** Whether an earlier owner has sent it. */
+  readonly isSent: boolean
+  /** Called when the transport has received it. */
+  readonly onSent: () => void
+  /**
+   * Called with each response, before the question is answered. `acknowledge` says whether the response is stored. One
+   * that is stored answers the question, and the sender of another one sends it again.
+   */
+  readonly onAnswer: (response: JsonRpc.Response, acknowledge: (isStored: boolean) => void) => void
+  /** Returns whether a response is being stored: the caller may go on before it is acknowledged. */
+  readonly isAnswered: () => boolean
 }
 
 /** The exchanges by request id, until the session ends. */
@@ -72,13 +92,16 @@ export const complete = (exchange: Exchange, response: JsonRpc.Response): boolea
     exchange,
     "Answered",
     JsonRpc.isFailure(response)
-      ? Exit.fail(RequestError.make(exchange.method, {
-        _tag: "ErrorResponse",
-        error: McpError.received(response.error)
-      }))
+      ? Exit.fail(RequestError.make(exchange.method, reasonOf(McpError.received(response.error))))
       : Exit.succeed(response)
   )
 }
+
+/** Returns the failure of a request that the peer answered with an error. */
+const reasonOf = (error: McpError.McpError): RequestError.RequestErrorReason =>
+  McpError.isOutcomeUnknown(error)
+    ? { _tag: "OutcomeUnknown", error: TransportError.make({ _tag: "ExchangeEnded", cause: error }) }
+    : { _tag: "ErrorResponse", error }
 
 /** Completes an exchange with a message that names its id and is not a valid response. */
 export const completeMalformed = (exchange: Exchange, problem: string): boolean =>
@@ -112,7 +135,7 @@ const maxAbandoned = 1024
 /** The properties of an exchange that its caller chooses. */
 export type CallOptions = Pick<
   Exchange,
-  "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onResponse" | "isTask"
+  "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onResponse" | "isTask" | "movable"
 >
 
 const empty: Table = { _tag: "Open", exchanges: HashMap.empty() }
@@ -149,9 +172,9 @@ export class PendingRequests {
   open(options: CallOptions, own: (exchange: Exchange) => void): Effect.Effect<Exchange | CloseReason.CloseReason> {
     return Ref.modify<Table, Exchange | CloseReason.CloseReason>(this.#table, (state) => {
       if (state._tag === "Closed") return [state.reason, state]
-      const { allowedMillis, deadline, extendsTo, isTask, method, onResponse, openedAt, progress } = options
+      const { allowedMillis, deadline, extendsTo, isTask, method, movable, onResponse, openedAt, progress } = options
       const exchange: Exchange = {
-        id: this.nextId(),
+        id: movable?.id ?? this.nextId(),
         method,
         response: Deferred.makeUnsafe(),
         progress,
@@ -161,8 +184,9 @@ export class PendingRequests {
         extendsTo,
         onResponse,
         isTask,
+        movable,
         outcome: "Pending",
-        handed: false,
+        handed: movable?.isSent === true,
         unanswered: progress === undefined ? undefined : Deferred.makeUnsafe(),
         stream: undefined
       }

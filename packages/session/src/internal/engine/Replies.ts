@@ -39,10 +39,13 @@ export class Replies {
     this.#session = session
   }
 
-  /** Sends a reply without waiting. Calls `handed` when the transport has received it, or when sending has failed. */
-  reply(response: JsonRpc.Response, replyTo: StreamOrigin | undefined, handed?: () => void): void {
+  /**
+   * Sends a reply without waiting. Calls `handed` when the transport has received it, or when sending has failed: then
+   * with `true`, unless another reply is sent instead.
+   */
+  reply(response: JsonRpc.Response, replyTo: StreamOrigin | undefined, handed?: (isLost: boolean) => void): void {
     if (this.#isMuted) {
-      handed?.()
+      handed?.(false)
       return this.settle(replyTo)
     }
     if (isBatch(replyTo)) this.#end(replyTo, { response, handed })
@@ -71,14 +74,14 @@ export class Replies {
   #post(
     frame: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>,
     replyTo: StreamOrigin | undefined,
-    handed: (() => void) | undefined,
+    handed: ((isLost: boolean) => void) | undefined,
     replacements: ReadonlyArray<Replacement>
   ): void {
     this.#session.outbox.offer(
       Lane.entry({ message: frame, replyTo, last: true }, {
         done: (exit) => {
-          handed?.()
           const error = Outbox.errorOf(exit)
+          handed?.(error !== undefined && error.reason._tag !== "Unserializable")
           if (error === undefined) return
           this.#session.failedToSend(frame, error)
           const [next, ...others] = replacements
@@ -103,8 +106,8 @@ export class Replies {
     this.#post(
       replies.map(({ response }) => response),
       batch.origin,
-      () => {
-        for (const { handed } of replies) handed?.()
+      (isLost) => {
+        for (const { handed } of replies) handed?.(isLost)
       },
       batchReplacements
     )

@@ -1,7 +1,7 @@
 /** The sending of one request, once: its exchange, its message, and its end. */
 
 import {
-  type CloseReason,
+  CloseReason,
   JsonRpc,
   type Meta,
   type Profile,
@@ -47,6 +47,8 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly isTask?: boolean
   /** The metadata of a request of the handshake, in a revision without one. */
   readonly metadata?: Meta.Meta | undefined
+  /** The question that the next owner of the session waits for, if the session moves. */
+  readonly movable?: PendingRequests.MovableQuestion | undefined
 }
 
 /**
@@ -121,7 +123,8 @@ export class RequestSender {
         allowedMillis: deadline.allowedMillis,
         extendsTo: deadline.extendsTo,
         onResponse: options.onResponse,
-        isTask: takesTask
+        isTask: takesTask,
+        movable: options.movable
       }, own)
       return Effect.flatMap(opening, (exchange) => {
         if (!PendingRequests.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
@@ -143,13 +146,15 @@ export class RequestSender {
         }
         // If the session has ended since the exchange was opened, the exchange has failed, and nothing is sent.
         if (exchange.outcome === "Pending") {
-          if (isHeld) {
+          // An earlier owner of the session has sent it.
+          const isSent = exchange.handed
+          if (isHeld && !isSent) {
             this.#hold(exchange, {
               validate: () => Outgoing.validateRequest(row, given, this.#known.peer()),
               // Before the peer was ready, its revision was not known.
               enter: () => enter(this.#project(method, given))
             })
-          } else enter(given)
+          } else if (!isSent) enter(given)
           timer.watch(exchange.deadline)
         }
         const response = Deferred.await(exchange.response)
@@ -164,7 +169,7 @@ export class RequestSender {
     })
     return Effect.onExit(exchanged, (exit) => {
       if (opened === undefined) return Effect.void
-      if (Exit.isFailure(exit)) this.#abandon(entry, opened)
+      if (Exit.isFailure(exit)) this.#abandon(entry, opened, options.replyTo)
       opened.progress?.close()
       deadline.at = opened.deadline
       progress.highest = opened.progress?.highest() ?? progress.highest
@@ -218,6 +223,7 @@ export class RequestSender {
     if (exchange.outcome !== "Pending") return
     const runtime = this.#runtime
     const streamed = runtime.connection.request !== undefined
+    if (Exit.isSuccess(exit)) exchange.movable?.onSent()
     const error = streamed && Exit.isSuccess(exit)
       ? new TransportError({ reason: { _tag: "ExchangeEnded", isStreamLost: true } })
       : Outbox.errorOf(exit)
@@ -235,7 +241,11 @@ export class RequestSender {
    * Ends an exchange whose caller no longer waits. If the exchange is still open, the request is withdrawn or, if the
    * peer may have received it, cancelled.
    */
-  #abandon(entry: Lane.Entry | undefined, exchange: PendingRequests.Exchange): void {
+  #abandon(
+    entry: Lane.Entry | undefined,
+    exchange: PendingRequests.Exchange,
+    replyTo: StreamOrigin | undefined
+  ): void {
     const runtime = this.#runtime
     const { outbox } = runtime
     if (exchange.outcome === "Answered" || exchange.outcome === "Lost") return
@@ -245,10 +255,11 @@ export class RequestSender {
       ? "the session is closing"
       : `no response within ${PendingRequests.waited(exchange)} ms`
     exchange.outcome = "Abandoned"
-    if (entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)) {
+    const isWithdrawn = entry === undefined ? exchange.movable?.isSent !== true : outbox.withdraw(entry)
+    if (!isWithdrawn && this.#isCancelled(exchange)) {
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
       outbox.offer(
-        Lane.entry({ message, replyTo: entry.outbound.replyTo, last: false }, {
+        Lane.entry({ message, replyTo, last: false }, {
           done: (exit) => {
             const error = Outbox.errorOf(exit)
             if (error !== undefined) runtime.failedToSend(message, error)
@@ -267,7 +278,11 @@ export class RequestSender {
    * and neither are those that become tasks (CAN-03).
    * In a revision without a handshake, the end of its stream cancels a request that has one.
    */
-  #isCancelled({ isTask, method, stream }: PendingRequests.Exchange): boolean {
+  #isCancelled({ isTask, method, movable, stream }: PendingRequests.Exchange): boolean {
+    const state = this.#runtime.state()
+    // The next owner of the session waits for the answer.
+    const isWaitedFor = "reason" in state && CloseReason.goesOnElsewhere(state.reason)
+    if (movable !== undefined && (isWaitedFor || movable.isAnswered())) return false
     const peer = this.#known.peer()
     const isEndedByStream = stream !== undefined && peer !== undefined && Revision.isModern(peer.revision)
     return isTask !== true && !uncancelled.has(method) && !isEndedByStream

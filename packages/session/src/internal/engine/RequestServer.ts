@@ -1,6 +1,6 @@
 /** The engine that serves the peer's requests: one reply to each, and none to a request that was cancelled (law 5). */
 
-import { JsonRpc, type Profile } from "@effect-mcp/protocol"
+import { type CloseReason, JsonRpc, McpError, type Profile } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -19,8 +19,11 @@ import * as Weight from "./Weight.ts"
 
 /** The two ends of a request on the wire: a reply, or none. */
 export interface ReplySink {
-  /** Sends a reply without waiting. Calls `handed` when the transport has received it, or when sending has failed. */
-  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void
+  /**
+   * Sends a reply without waiting. Calls `handed` when the transport has received it, or when sending has failed: then
+   * with `true`.
+   */
+  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: (isLost: boolean) => void): void
   /** Ends a message of this origin without a reply. */
   settle(origin: StreamOrigin | undefined): void
 }
@@ -29,6 +32,8 @@ export interface ReplySink {
 export interface RequestRuntime {
   readonly inflight: IncomingRequests.IncomingRequests
   readonly replies: Pick<ReplySink, "reply">
+  /** Returns the state of the session; one that ends has a reason. Absent without a session. */
+  state?(): { readonly _tag: string; readonly reason?: CloseReason.CloseReason }
   emit(event: SessionEvent): void
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
 }
@@ -61,6 +66,8 @@ export const reject = (
   runtime.emit({ _tag: "Rejected", method, id, code: error.code })
   replies.reply(JsonRpc.failure(id, error), origin)
 }
+
+const ended = McpError.outcomeUnknown("The process that served this request has shut down")
 
 /**
  * Serves requests in the same steps: admit, prepare, start, finish. A cancellation, an abandoned stream and a lack of
@@ -141,13 +148,30 @@ export class RequestServer {
       this.#runtime.emit({ _tag: "HandlerFailed", method: request.method, cause })
       this.#runtime.fork(Effect.logError(`the handler of ${RequestTarget.describe(message)} failed`, cause))
     }
-    if (Cancellation.dropReplyUnlessClaimed(inflight, request, claimed)) return
+    if (Cancellation.dropReplyUnlessClaimed(inflight, request, claimed)) return request.afterReply?.("None")
     // The request stays in flight until the transport has received its reply. Otherwise a peer that reads no replies
     // could send any number of requests.
     HandlerFiber.sendReply(
       request,
       this.#runtime,
-      () => gate.replies.reply(HandlerFiber.response(request.id, exit), request.origin, () => inflight.release(request))
+      () =>
+        gate.replies.reply(
+          HandlerFiber.response(request.id, exit, this.#defect),
+          request.origin,
+          (isLost) => {
+            inflight.release(request)
+            request.afterReply?.(isLost ? "Lost" : "Sent")
+          }
+        )
     )
+  }
+
+  /**
+   * The error of a handler that failed with none of its own. A session that goes on in another process, after its host
+   * has shut down, has failed the questions of its handlers: the client cannot know what such a handler has done.
+   */
+  get #defect(): McpError.McpError {
+    const reason = this.#runtime.state?.().reason
+    return reason?._tag === "Requested" && reason.isKept === true ? ended : McpError.internalError
   }
 }

@@ -4,6 +4,7 @@
  * Sessions, transports and supervised clients use it, so that none of them runs a tool twice.
  */
 
+import { McpError } from "@effect-mcp/protocol"
 import type * as RequestError from "../../RequestError.ts"
 import type { TransportError } from "../../TransportError.ts"
 
@@ -91,3 +92,8 @@ export const isExchangeLost = ({ reason }: RequestError.RequestError): boolean =
 export const isStreamLost = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "OutcomeUnknown" && reason.error.reason._tag === "ExchangeEnded" &&
   reason.error.reason.isStreamLost === true
+
+/** Returns whether the peer itself replied that the outcome of a request is unknown: the session goes on. */
+export const isReportedUnknown = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "OutcomeUnknown" && reason.error.reason._tag === "ExchangeEnded" &&
+  reason.error.reason.cause instanceof McpError.McpError

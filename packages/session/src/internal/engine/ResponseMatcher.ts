@@ -85,24 +85,60 @@ const completeTolerated = (
   return PendingRequests.complete(exchange, message)
 }
 
-/** Completes the pending request of a response. Reports a response without a pending request. */
-export const match = (runtime: ResponseRuntime, message: JsonRpc.Response): void => {
-  if (!isExpected(runtime)) return unmatched(runtime, "Unknown", message)
+/**
+ * Completes the pending request of a response. Reports a response without a pending request. Calls `acknowledge` when
+ * this side has the response for good: at once, or when it is stored, or with `false` if it could not be stored.
+ */
+export const match = (
+  runtime: ResponseRuntime,
+  message: JsonRpc.Response,
+  acknowledge: (isTaken: boolean) => void
+): void => {
+  const exchange = expectedBy(runtime, message)
+  if (typeof exchange === "string") unmatched(runtime, exchange, message)
+  else if (exchange.movable === undefined || exchange.outcome !== "Pending") complete(runtime, exchange, message)
+  else {
+    return exchange.movable.onAnswer(message, (isStored) => {
+      // The same response may have been sent twice.
+      if (isStored && exchange.outcome === "Pending") complete(runtime, exchange, message)
+      acknowledge(isStored)
+    })
+  }
+  acknowledge(true)
+}
+
+/** Returns the request that a response can complete now, or the reason why there is none. */
+const expectedBy = (
+  runtime: ResponseRuntime,
+  { id }: JsonRpc.Response
+): PendingRequests.Exchange | "Late" | "Duplicate" | "Unknown" | "NoId" => {
+  if (!isExpected(runtime)) return "Unknown"
   // Such an error is about any message of this side, or none, so it ends no request.
-  if (message.id === undefined || message.id === null) return unmatched(runtime, "NoId", message)
-  const exchange = requestOf(runtime, message.id)
-  if (exchange === undefined) return unmatched(runtime, kindOf(runtime, message.id), message)
-  // The request has not been sent yet, so this cannot be its response.
-  if (!exchange.handed) return unmatched(runtime, "Unknown", message)
+  if (id === undefined || id === null) return "NoId"
+  const exchange = requestOf(runtime, id)
+  if (exchange === undefined) return kindOf(runtime, id)
+  // A request that has not been sent yet cannot have a response.
+  return exchange.handed ? exchange : "Unknown"
+}
+
+const complete = (runtime: ResponseRuntime, exchange: PendingRequests.Exchange, message: JsonRpc.Response): void => {
   const completed = exchange.id === message.id
     ? PendingRequests.complete(exchange, message)
     : completeTolerated(runtime, exchange, message)
   if (!completed) unmatched(runtime, exchange.outcome === "Answered" ? "Duplicate" : "Late", message)
 }
 
-/** Fails the pending request of a malformed response. Otherwise its caller would wait until the deadline. */
+/** Returns whether a response has a request of this side, answered or not. */
+export const isKnown = (runtime: Pick<ResponseRuntime, "exchanges">, { id }: JsonRpc.Response): boolean =>
+  id === undefined || id === null || requestOf(runtime, id) !== undefined
+
+/**
+ * Fails the pending request of a malformed response. Otherwise its caller would wait until the deadline. A question
+ * whose answer is stored waits on: the peer learns that its response was malformed, and may answer again.
+ */
 export const matchMalformed = (runtime: ResponseRuntime, id: RequestId.RequestId, problem: string): void => {
   if (!isExpected(runtime)) return
   const exchange = requestOf(runtime, id)
-  if (exchange?.handed === true) PendingRequests.completeMalformed(exchange, problem)
+  if (exchange?.handed !== true || exchange.movable !== undefined) return
+  PendingRequests.completeMalformed(exchange, problem)
 }

@@ -73,6 +73,10 @@ export interface InboundHandler {
   readonly deliver: (inbound: Inbound) => void
   /** Drops the requests of an origin whose stream has no reader left. */
   readonly abandon: (origin: StreamOrigin) => void
+  /** Returns whether the session knows the request that a response answers, or that a notification cancels. */
+  readonly knows: Required<Hooks>["knows"]
+  /** Drops all requests, because the peer has lost its side of the session. */
+  readonly abandonAll: () => void
   /** Rejects the largest request in flight, to free memory. */
   readonly displaceLargest: () => void
 }
@@ -380,7 +384,12 @@ export class SessionRuntime<S extends State> {
     this.#inbound = inbound
     const hooks: Hooks = {
       abandon: (origin) => inbound.abandon(origin),
-      report: (event) => this.emit(event)
+      report: (event) => {
+        this.emit(event)
+        // The peer waits for no answer to its earlier requests, and its new requests may have the same ids.
+        if (event._tag === "SessionRenewed") inbound.abandonAll()
+      },
+      knows: (message) => inbound.knows(message)
     }
     const reading = Effect.suspend(() => {
       this.#begin()
@@ -442,6 +451,9 @@ export class SessionRuntime<S extends State> {
   }
 
   #shutDown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined, mode: ShutdownMode): void {
+    this.connection.onSessionEnding?.(reason)
+    // First, because these calls must not see the end of their questions.
+    if (CloseReason.goesOnElsewhere(reason)) this.inflight.handOn()
     this.exchanges.close(reason)
     this.#side.onEnd(reason)
     const connected = { scope: this.#connectionScope, reader: () => this.#reader }

@@ -6,16 +6,28 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { type SessionStore, SessionStoreError, type StoredSession } from "../../SessionStore.ts"
+import { SupersededError } from "../../SupersededError.ts"
+import { type Client, nameOf } from "../ClientName.ts"
 import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
-import * as ForeignCall from "../engine/ForeignCall.ts"
+import type * as ForeignCall from "../engine/ForeignCall.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
+import * as StoreCall from "../engine/StoreCall.ts"
+import { FairTurns } from "./FairTurns.ts"
 import type { HostedSession } from "./HostedSession.ts"
+import type { HostOwners } from "./HostOwners.ts"
 
 /** The deadline of each call. */
 const deadlineMillis = 5000
 
 /** The number of concurrent `touch` calls, and of concurrent retries of `remove`. */
 const concurrency = 16
+
+/**
+ * The number of concurrent `load` calls. Clients take turns. Each request with an unknown id costs one: a flood of them
+ * must leave the store to other calls, such as those that renew the lease of the process. It is less than the
+ * connections of a pool, which are ten mostly: with 16 loads, a flood took all of them, and renewals timed out.
+ */
+const concurrentLoads = 4
 
 /** The time between two rounds of `touch` calls. The store may learn of a use this much later. */
 export const touchIntervalMillis = 60_000
@@ -43,7 +55,14 @@ export interface Options {
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
   /** Called when an operation on a session has failed. */
   failed(hosted: HostedSession, operation: Operation, cause: Cause.Cause<unknown>): void
+  /** Called when the store has rejected an operation, because another process has the session now. */
+  superseded(hosted: HostedSession): void
+  /** The owners of the sessions, if this process claims them. */
+  readonly owners: Pick<HostOwners, "remove"> | undefined
 }
+
+/** A closed session that may still be in the store. */
+type Undeleted = Pick<HostedSession, "epoch" | "isOwned">
 
 /**
  * The store of a host. Each call has a deadline, and errors, exceptions and defects of the store are handled alike. A
@@ -53,8 +72,12 @@ export class HostStore {
   readonly #store: SessionStore["Service"]
   readonly #options: Options
   readonly #warnings = new RateLimit(1)
-  /** Closed sessions that may still be in the store. The host does not restore them, and removes them again later. */
-  readonly #undeleted = LeastRecentlyUsed.make<true>({ size: maxUndeleted, weight: Number.POSITIVE_INFINITY })
+  /**
+   * The closed sessions that may still be in the store. The host does not restore them, and removes them again later.
+   * It owns them until then, so that no other host restores them.
+   */
+  readonly #undeleted = LeastRecentlyUsed.make<Undeleted>({ size: maxUndeleted, weight: Number.POSITIVE_INFINITY })
+  readonly #loads = new FairTurns(concurrentLoads)
   #warningsLeftOut = 0
   #abandonedCalls = 0
   #touchAt = Number.NEGATIVE_INFINITY
@@ -66,11 +89,11 @@ export class HostStore {
     this.#options = options
   }
 
-  /** Loads a session; `undefined` if the store does not have it, or if it was to be removed. */
-  load(id: string): Effect.Effect<StoredSession | undefined, SessionStoreError> {
+  /** Loads a session for a client; `undefined` if the store does not have it, or if it was to be removed. */
+  load(id: string, client: Client): Effect.Effect<StoredSession | undefined, SessionStoreError> {
     return Effect.suspend(() => {
       if (this.#undeleted.get(id) !== undefined) return Effect.undefined
-      return Effect.catchCause(this.#call("load", () => this.#store.load(id)), (cause) => {
+      return Effect.catchCause(this.#load(id, client), (cause) => {
         this.#warn("load", cause)
         const failure = Cause.squash(cause)
         return Effect.fail(failure instanceof SessionStoreError ? failure : new SessionStoreError({ cause: failure }))
@@ -78,22 +101,48 @@ export class HostStore {
     })
   }
 
-  /** Saves a session. A failure is reported, and does not fail. */
-  save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<void> {
+  /** Loads a session in the turn of its client, for which it waits up to the deadline. */
+  #load(
+    id: string,
+    client: Client
+  ): Effect.Effect<StoredSession | undefined, SessionStoreError | SupersededError | ForeignCall.TimedOut> {
+    const call = this.#call("load", () => this.#store.load(id))
+    const problem = `SessionStore.load: ${concurrentLoads} calls did not end within ${deadlineMillis} ms`
+    const inTurn = Effect.timeoutOrElse(this.#loads.run(nameOf(client), call), {
+      duration: Duration.millis(deadlineMillis),
+      orElse: () => Effect.fail(new SessionStoreError({ cause: new Error(problem) }))
+    })
+    return this.#loads.isFree ? this.#loads.run("", call) : inTurn
+  }
+
+  /** Saves a session, and returns whether the store has it now. A failure is reported, and does not fail. */
+  save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<boolean> {
     return Effect.suspend(() => {
-      const { id, openedAt, principal, usedAt } = hosted
+      const { epoch, id, openedAt, principal, usedAt } = hosted
       const wasStored = hosted.stored === "Yes"
       hosted.storedUsedAt = usedAt
-      hosted.stored = "Perhaps"
+      if (!wasStored) hosted.stored = "Perhaps"
       this.#undeleted.delete(id)
       return Effect.map(
         this.#attempt(
           hosted,
           "save",
-          () => this.#store.save({ id, principal: principal?.id, handshakeMessages, openedAt, usedAt })
+          () => {
+            const session = {
+              id,
+              principal: principal?.id,
+              handshakeMessages,
+              openedAt,
+              usedAt,
+              epoch,
+              ...hosted.facts?.stored
+            }
+            return wasStored ? this.#store.save(session) : this.#store.create(session)
+          }
         ),
-        (saved) => {
-          if (saved || wasStored) hosted.stored = "Yes"
+        (outcome) => {
+          if (outcome === "Done" || wasStored) hosted.stored = "Yes"
+          return outcome === "Done"
         }
       )
     })
@@ -102,21 +151,29 @@ export class HostStore {
   /** Removes a session that has closed, if the store may have it. */
   remove(hosted: HostedSession): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const { id, stored } = hosted
-      if (stored === "No") return Effect.void
-      return Effect.map(this.#attempt(hosted, "remove", () => this.#store.remove(id)), (removed) => {
-        // A `save` that did not succeed may still take effect after this `remove`.
-        if (!removed || stored === "Perhaps") this.#removeLater(id)
+      const { epoch, id, stored } = hosted
+      if (stored === "No") return this.#disown(id, hosted)
+      return Effect.flatMap(this.#attempt(hosted, "remove", () => this.#store.remove(id, epoch)), (outcome) => {
+        if (outcome === "Superseded") return Effect.void
+        // A `create` that did not succeed may still take effect after this `remove`.
+        if (outcome === "Failed" || stored === "Perhaps") this.#removeLater(hosted)
+        return outcome === "Failed" ? Effect.void : this.#disown(id, hosted)
       })
     })
   }
 
   /** Removes a stored session that has expired and is not open here. */
-  removeExpired(id: string): Effect.Effect<void> {
+  removeExpired({ epoch, id }: StoredSession, isOwned: boolean): Effect.Effect<void> {
     return Effect.catchCause(
-      this.#call("remove", () => this.#store.remove(id)),
+      Effect.andThen(this.#call("remove", () => this.#store.remove(id, epoch)), this.#disown(id, { epoch, isOwned })),
       (cause) => Effect.sync(() => this.#warn("remove", cause))
     )
+  }
+
+  /** Deletes the owner of a session that is not in the store any more. Before, another process could restore it. */
+  #disown(id: string, { epoch, isOwned }: Undeleted): Effect.Effect<void> {
+    const { owners } = this.#options
+    return isOwned && owners !== undefined ? owners.remove({ id, epoch }) : Effect.void
   }
 
   /** Touches the sessions that were used, if it is time for that. Returns the time of the next round. */
@@ -143,8 +200,8 @@ export class HostStore {
 
   #call<A>(
     name: keyof SessionStore["Service"],
-    call: () => Effect.Effect<A, SessionStoreError>
-  ): Effect.Effect<A, SessionStoreError | ForeignCall.TimedOut> {
+    call: () => Effect.Effect<A, SessionStoreError | SupersededError>
+  ): Effect.Effect<A, SessionStoreError | SupersededError | ForeignCall.TimedOut> {
     return Effect.suspend(() => {
       if (this.#abandonedCalls >= maxAbandonedCalls) {
         return Effect.fail(
@@ -164,24 +221,28 @@ export class HostStore {
         this.#abandonedCalls++
       })
       return Effect.ensuring(
-        ForeignCall.within(`SessionStore.${name}`, deadlineMillis, () => Effect.ensuring(Effect.suspend(call), ended)),
+        StoreCall.within("SessionStore", name, deadlineMillis, () => Effect.ensuring(Effect.suspend(call), ended)),
         abandon
       )
     })
   }
 
-  /** Runs an operation, and returns whether it succeeded. Reports a failure. */
+  /** Runs an operation, and returns how it ended. Reports a failure. */
   #attempt(
     hosted: HostedSession,
     operation: Operation,
-    call: () => Effect.Effect<void, SessionStoreError>
-  ): Effect.Effect<boolean> {
+    call: () => Effect.Effect<void, SessionStoreError | SupersededError>
+  ): Effect.Effect<"Done" | "Failed" | "Superseded"> {
     return Effect.matchCause(this.#call(operation, call), {
-      onSuccess: () => true,
+      onSuccess: () => "Done",
       onFailure: (cause) => {
+        if (Cause.squash(cause) instanceof SupersededError) {
+          this.#options.superseded(hosted)
+          return "Superseded"
+        }
         this.#options.failed(hosted, operation, cause)
         this.#warn(operation, cause)
-        return false
+        return "Failed"
       }
     })
   }
@@ -206,15 +267,15 @@ export class HostStore {
         ),
         (hosted) => {
           hosted.storedUsedAt = hosted.usedAt
-          return this.#attempt(hosted, "touch", () => this.#store.touch(hosted.id, hosted.usedAt))
+          return this.#attempt(hosted, "touch", () => this.#store.touch(hosted.id, hosted.epoch, hosted.usedAt))
         },
         { concurrency, discard: true }
       )
     )
   }
 
-  #removeLater(id: string): void {
-    this.#undeleted.set(id, true, 0)
+  #removeLater({ epoch, id, isOwned }: HostedSession): void {
+    this.#undeleted.set(id, { epoch, isOwned }, 0)
     if (this.#removing !== undefined) return
     const removing = this.#options.fork(Effect.whileLoop({
       while: () => this.#undeleted.size() > 0,
@@ -232,10 +293,18 @@ export class HostStore {
     return Effect.suspend(() =>
       Effect.forEach(
         this.#undeleted.names(),
-        (id) =>
-          Effect.map(this.#call("remove", () => this.#store.remove(id)), () => {
-            this.#undeleted.delete(id)
-          }),
+        (id) => {
+          const undeleted = this.#undeleted.get(id)
+          if (undeleted === undefined) return Effect.void
+          return this.#call("remove", () => this.#store.remove(id, undeleted.epoch)).pipe(
+            Effect.andThen(this.#disown(id, undeleted)),
+            // Another process has the session.
+            Effect.catchTag("SupersededError", () => Effect.void),
+            Effect.map(() => {
+              this.#undeleted.delete(id)
+            })
+          )
+        },
         { concurrency, discard: true }
       )
     ).pipe(Effect.catchCause((cause) => Effect.sync(() => this.#warn("remove", cause))))

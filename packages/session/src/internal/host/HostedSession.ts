@@ -7,6 +7,7 @@ import type { Principal } from "../../Principal.ts"
 import type { Transport } from "../../Transport.ts"
 import { Link } from "../collections/LinkedList.ts"
 import type { ServerSessionImplementation } from "../server/ServerSessionImplementation.ts"
+import type { SessionFacts } from "./SessionFacts.ts"
 
 /** The slots of a host, as its sessions update them. */
 interface SlotUpdates {
@@ -31,6 +32,10 @@ export interface HostedSessionDependencies {
   readonly slots: SlotUpdates
   /** Closes a session permanently, and waits until nothing of it is left. */
   readonly close: (hosted: HostedSession, reason: CloseReason.CloseReason) => Effect.Effect<void>
+  /** Sends an update of each resource that the client is subscribed to. */
+  readonly sendUpdates: (hosted: HostedSession) => void
+  /** Closes a copy of a session that another process has now. */
+  readonly supersede: (hosted: HostedSession) => void
 }
 
 /** The identity of a session in its host. */
@@ -42,6 +47,10 @@ export interface Identity {
   readonly client: string | undefined
   readonly transport: Transport["Service"]
   readonly openedAt: number
+  /** The epoch of this copy of the session. */
+  readonly epoch: number
+  /** Whether this process claims the session. */
+  readonly isOwned: boolean
   /** The time at which the session ends, because the identity of its connection expires; `Infinity` if it does not. */
   readonly endsAt: number
 }
@@ -54,6 +63,8 @@ export class HostedSession {
   readonly client: string | undefined
   readonly transport: Transport["Service"]
   readonly openedAt: number
+  readonly epoch: number
+  readonly isOwned: boolean
   readonly endsAt: number
   readonly #dependencies: HostedSessionDependencies
   #session: ServerSessionImplementation | undefined
@@ -75,10 +86,16 @@ export class HostedSession {
   /** Whether the session is in use only because of requests in flight, when the host checked it last. */
   busy = false
   phase: "Opening" | "Live" | "Ending" = "Opening"
+  /** Whether another process has the session now. */
+  isSuperseded = false
   /** Whether the session stays in the store after it has closed, to be restored later or by another host. */
   keptInStore = false
   /** Whether the store has the session. `Perhaps`: it is being saved, or saving it has failed. */
   stored: "No" | "Perhaps" | "Yes" = "No"
+  /** The log level and the subscriptions of the client, after the first of them. */
+  facts: SessionFacts | undefined
+  /** Whether the client may have missed updates of resources, because no process had its session. */
+  missesUpdates = false
   /** The last use that the store knows, if the store has the session. */
   storedUsedAt = 0
   /** The fiber that removes the session from the host after it has closed. */
@@ -92,6 +109,8 @@ export class HostedSession {
     this.client = identity.client
     this.transport = identity.transport
     this.openedAt = identity.openedAt
+    this.epoch = identity.epoch
+    this.isOwned = identity.isOwned
     this.endsAt = identity.endsAt
     this.usedAt = dependencies.now()
     this.handshakeAt = this.usedAt
@@ -164,7 +183,17 @@ export class HostedSession {
     }
   }
 
+  reach(): void {
+    if (!this.missesUpdates) return
+    this.missesUpdates = false
+    this.#dependencies.sendUpdates(this)
+  }
+
   close(reason: CloseReason.CloseReason): Effect.Effect<void> {
     return this.#dependencies.close(this, reason)
+  }
+
+  supersede(): void {
+    this.#dependencies.supersede(this)
   }
 }

@@ -8,29 +8,36 @@ import type { SessionStoreError, StoredSession } from "../../SessionStore.ts"
 import type { Transport } from "../../Transport.ts"
 import type { Lifetimes } from "./Expiry.ts"
 import type { HostedSession } from "./HostedSession.ts"
+import type { HostOwners } from "./HostOwners.ts"
 import * as HostStore from "./HostStore.ts"
-import type { OpenOptions, RestoreOptions } from "./SessionHostShape.ts"
+import { SessionFacts } from "./SessionFacts.ts"
+import { type OpenOptions, OwnerUnknownError, type RestoreOptions, type SessionPlace } from "./SessionHostShape.ts"
+import type { Life } from "./SessionOpener.ts"
 import type { SessionTable } from "./SessionTable.ts"
 
 /** The parts of a host that restoring needs. */
 export interface Options<E> {
   readonly store: HostStore.HostStore
+  /** The owners of sessions, if processes share them. */
+  readonly owners: HostOwners | undefined
   readonly table: Pick<SessionTable, "all">
   readonly lifetimes: Lifetimes
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  readonly isDraining: () => boolean
+  /** Returns the error of a host that is draining, and `undefined` before. */
+  readonly draining: () => E | undefined
   fork<A, Failure>(effect: Effect.Effect<A, Failure>): Fiber.Fiber<A, Failure>
   /** Waits until a session that is closing is removed, and nothing of it is left. */
   awaitRemoval(hosted: HostedSession): Effect.Effect<void>
-  /** Opens a session. `openedAt` is the time at which it was first opened. */
-  open(transport: Transport["Service"], options: OpenOptions, openedAt: number): Effect.Effect<HostedSession, E>
+  /** Opens a session. */
+  open(transport: Transport["Service"], options: OpenOptions, life: Life): Effect.Effect<HostedSession, E>
 }
 
 /** The result of restoring a session, as `SessionHost.RestoreOutcome` describes it. */
 export type Outcome =
   | { readonly _tag: "Restored"; readonly hosted: HostedSession }
   | { readonly _tag: "AlreadyOpen"; readonly hosted: HostedSession }
+  | Extract<SessionPlace, { readonly _tag: "Elsewhere" }>
   | { readonly _tag: "NotFound" }
 
 /** The outcome for a client whose session neither the host nor the store has. */
@@ -60,6 +67,13 @@ const negotiated = (
       : message
   )
 
+/** Returns the handshake messages of a session, from its profile: a session does not keep those of its client. */
+const handshakeOf = ({ operates, session: { client } }: HostedSession): StoredSession["handshakeMessages"] =>
+  client === undefined ? [] : negotiated([
+    JsonRpc.request("initialize", "initialize", {}),
+    ...(operates ? [JsonRpc.notification("notifications/initialized")] : [])
+  ], client)
+
 const revisionIn = (handshakeMessages: StoredSession["handshakeMessages"]): unknown =>
   handshakeMessages.find(({ method }) => method === "initialize")?.params?.["protocolVersion"]
 
@@ -67,7 +81,7 @@ const revisionIn = (handshakeMessages: StoredSession["handshakeMessages"]): unkn
 export class Restorer<E> {
   readonly #options: Options<E>
   /** The calls of `restore` that run now, by the ids of the session and of the principal. */
-  readonly #restoring = new Map<string, Fiber.Fiber<Outcome, E | SessionStoreError>>()
+  readonly #restoring = new Map<string, Fiber.Fiber<Outcome, E | OwnerUnknownError | SessionStoreError>>()
 
   constructor(options: Options<E>) {
     this.#options = options
@@ -77,11 +91,15 @@ export class Restorer<E> {
     id: string,
     transport: Transport["Service"],
     options: RestoreOptions
-  ): Effect.Effect<Outcome, E | SessionStoreError> {
-    const { awaitRemoval, fork, isDraining, table } = this.#options
+  ): Effect.Effect<Outcome, E | OwnerUnknownError | SessionStoreError> {
+    const { awaitRemoval, draining, fork, store, table } = this.#options
     const hosted = table.all.get(id)
+    // Another principal waits for the store as for an unknown session, and for nothing else.
+    if (hosted !== undefined && !Principal.isSame(hosted.principal, options.principal)) {
+      return Effect.as(store.load(id, options), notFound)
+    }
     // A session that is being unloaded is restored as soon as nothing of it is left here.
-    const unloading = hosted?.phase === "Ending" && hosted.keptInStore && !isDraining() ? hosted : undefined
+    const unloading = hosted?.phase === "Ending" && hosted.keptInStore && draining() === undefined ? hosted : undefined
     if (hosted !== undefined && unloading === undefined) return Effect.succeed(present(hosted, options.principal))
     const key = JSON.stringify([id, options.principal?.id])
     const running = this.#restoring.get(key)
@@ -101,13 +119,26 @@ export class Restorer<E> {
     return Fiber.join(fiber)
   }
 
-  /** Saves a session to the store, with the handshake messages of its client. */
-  save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<void> {
+  /**
+   * Saves a session to the store, with the handshake messages of its client, and returns whether the store has it now.
+   */
+  save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<boolean> {
     const { store } = this.#options
     return store.save(hosted, negotiated(handshakeMessages, hosted.session.client)).pipe(
       // The session may have closed meanwhile, and have been deleted before it was saved.
-      Effect.andThen(
-        Effect.suspend(() => hosted.phase === "Live" || hosted.keptInStore ? Effect.void : store.remove(hosted))
+      Effect.tap(() => hosted.phase === "Live" || hosted.keptInStore ? Effect.void : store.remove(hosted))
+    )
+  }
+
+  /** Saves a stored session after its facts have changed. */
+  saveFacts(hosted: HostedSession, facts: SessionFacts): Effect.Effect<void> {
+    return facts.inTurn(
+      Effect.suspend(() =>
+        hosted.phase === "Live"
+          ? Effect.map(this.save(hosted, handshakeOf(hosted)), (saved) => {
+            facts.isUnsaved = !saved
+          })
+          : Effect.void
       )
     )
   }
@@ -122,22 +153,42 @@ export class Restorer<E> {
     id: string,
     transport: Transport["Service"],
     options: RestoreOptions
-  ): Effect.fn.Return<Outcome, E | SessionStoreError> {
-    const { lifetimes, now, open, store } = this.#options
-    const stored = yield* store.load(id)
-    if (stored === undefined || stored.principal !== options.principal?.id) return notFound
+  ): Effect.fn.Return<Outcome, E | OwnerUnknownError | SessionStoreError> {
+    const { draining, lifetimes, now, open, store } = this.#options
+    const owners = options.onEpoch === undefined ? undefined : this.#options.owners
+    const known = yield* store.load(id, options)
+    if (known === undefined || known.principal !== options.principal?.id) return notFound
     // The store may learn of the last use a little late.
     if (
-      stored.usedAt + lifetimes.idle + HostStore.touchIntervalMillis <= now() ||
-      stored.openedAt + lifetimes.age <= now()
+      known.usedAt + lifetimes.idle + HostStore.touchIntervalMillis <= now() ||
+      known.openedAt + lifetimes.age <= now()
     ) {
-      yield* store.removeExpired(id)
+      // The owner of a session knows its last use.
+      const place = yield* owners?.locate(id) ?? Effect.undefined
+      if (place?._tag === "Elsewhere") return place
+      yield* store.removeExpired(known, owners !== undefined)
       return notFound
     }
-    const { handshakeMessages } = stored
-    const hosted = yield* open(transport, { ...options, id, handshakeMessages }, stored.openedAt)
-    hosted.storedUsedAt = stored.usedAt
+    const claim = yield* owners?.claimStored(id, draining) ?? Effect.undefined
+    if (claim?._tag === "Elsewhere") return claim
+    if (claim?._tag === "Gone") return notFound
+    const epoch = claim?.epoch ?? known.epoch + 1
+    const giveUp = () => owners?.release({ id, epoch }) ?? Effect.void
+    // The earlier owner could save the session, or delete it, until this process claimed it.
+    const stored = claim === undefined ? known : yield* Effect.onError(store.load(id, options), giveUp)
+    if (stored === undefined) {
+      yield* owners?.remove({ id, epoch }) ?? Effect.void
+      return notFound
+    }
+    const { handshakeMessages, logLevel, openedAt, subscriptions = [] } = stored
+    const facts = logLevel === undefined && subscriptions.length === 0 ? undefined : new SessionFacts(stored)
+    const hosted = yield* Effect.onError(
+      open(transport, { ...options, id, handshakeMessages }, { openedAt, epoch, facts, isOwned: owners !== undefined }),
+      giveUp
+    )
     hosted.stored = "Yes"
+    if (!hosted.isSuperseded) yield* store.save(hosted, handshakeMessages)
+    if (hosted.isSuperseded) return yield* Effect.fail(new OwnerUnknownError({ problem: "claim" }))
     const { client } = hosted.session
     if (client !== undefined && client.revision === revisionIn(handshakeMessages)) return { _tag: "Restored", hosted }
     yield* Effect.logWarning(

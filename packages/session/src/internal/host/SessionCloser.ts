@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { HostedSession } from "./HostedSession.ts"
 import * as HostMetrics from "./HostMetrics.ts"
+import type { HostOwners } from "./HostOwners.ts"
 import type { HostStore } from "./HostStore.ts"
 import type { SessionSlots } from "./SessionSlots.ts"
 import type { SessionTable } from "./SessionTable.ts"
@@ -16,6 +17,7 @@ export interface Options {
   readonly table: SessionTable
   readonly slots: Pick<SessionSlots, "free">
   readonly store: Pick<HostStore, "remove"> | undefined
+  readonly owners: Pick<HostOwners, "release"> | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
@@ -32,7 +34,7 @@ export class SessionCloser {
   /** Closes a session permanently, and waits until nothing of it is left. The store deletes it. */
   close(hosted: HostedSession, reason: CloseReason.CloseReason): Effect.Effect<void> {
     return Effect.suspend(() => {
-      hosted.keptInStore = false
+      hosted.keptInStore = hosted.isSuperseded
       hosted.session.runtime.end({ _tag: "Close", reason })
       return this.awaitRemoval(hosted)
     })
@@ -57,20 +59,33 @@ export class SessionCloser {
   unloadAll(): void {
     for (const hosted of this.#options.table.live()) {
       hosted.keptInStore = true
-      hosted.session.runtime.end({ _tag: "Close", reason: CloseReason.requested })
+      const reason = hosted.stored === "Yes" ? CloseReason.unloaded : CloseReason.requested
+      hosted.session.runtime.end({ _tag: "Close", reason })
+    }
+  }
+
+  /**
+   * Closes a copy of a session that another process has now. No handler and no message of it may have an effect any
+   * more. The stores belong to the other process, so nothing is deleted or released.
+   */
+  supersede(hosted: HostedSession): void {
+    if (hosted.isSuperseded) return
+    hosted.isSuperseded = true
+    hosted.keptInStore = true
+    if (hosted.wasOpened) {
+      hosted.session.runtime.end({ _tag: "Close", reason: CloseReason.superseded }, "Immediate")
     }
   }
 
   /**
    * Removes a session that has closed. The store deletes it before its slot is free, so that a session that ended
-   * permanently cannot be restored.
+   * permanently cannot be restored. One that stays in the store is free for other processes.
    */
   remove(hosted: HostedSession, scope: Scope.Closeable): void {
-    const { fork, store, table } = this.#options
+    const { fork, table } = this.#options
     if (!table.has(hosted)) return
-    const deleted = store === undefined || hosted.keptInStore ? Effect.void : store.remove(hosted)
     hosted.removal = fork(
-      deleted.pipe(
+      this.#leaveStores(hosted).pipe(
         Effect.andThen(Effect.sync(() => this.#free(hosted))),
         Effect.andThen(HostMetrics.sessions(hosted.kind, -1)),
         Effect.andThen(Scope.close(scope, Exit.void))
@@ -84,6 +99,14 @@ export class SessionCloser {
       hosted.session.closed,
       Effect.suspend(() => hosted.removal === undefined ? Effect.void : Effect.asVoid(Fiber.await(hosted.removal)))
     )
+  }
+
+  #leaveStores(hosted: HostedSession): Effect.Effect<void> {
+    const { owners, store } = this.#options
+    if (hosted.isSuperseded || store === undefined) return Effect.void
+    // A session that is not stored yet cannot be restored, also if its host is drained.
+    if (!hosted.keptInStore || (hosted.isOwned && hosted.stored === "No")) return store.remove(hosted)
+    return owners === undefined || !hosted.isOwned ? Effect.void : owners.release(hosted)
   }
 
   #free(hosted: HostedSession): void {

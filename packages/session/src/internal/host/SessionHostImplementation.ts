@@ -2,6 +2,7 @@
 
 import { CloseReason } from "@effect-mcp/protocol"
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -10,13 +11,16 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import type * as Handlers from "../../Handlers.ts"
+import * as Handlers from "../../Handlers.ts"
 import type * as HostLimits from "../../HostLimits.ts"
 import * as Limits from "../../Limits.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
-import { SessionStore } from "../../SessionStore.ts"
+import { SessionStore, SessionStoreError } from "../../SessionStore.ts"
 import type { TransportError } from "../../TransportError.ts"
+import * as ForeignCall from "../engine/ForeignCall.ts"
 import { Timer } from "../engine/Timer.ts"
+import { SessionOwners } from "../owners/SessionOwnersShape.ts"
+import * as HandlerScopes from "../server/HandlerScopes.ts"
 import * as ServerDefinition from "../server/ServerDefinition.ts"
 import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
 import * as StatelessServerImplementation from "../server/StatelessServerImplementation.ts"
@@ -24,12 +28,22 @@ import { thisPackage } from "../thisPackage.ts"
 import * as Broadcast from "./Broadcast.ts"
 import * as Expiry from "./Expiry.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
+import { HostOwners } from "./HostOwners.ts"
 import * as HostStore from "./HostStore.ts"
 import * as ResolvedLimits from "./ResolvedLimits.ts"
 import * as Restorer from "./Restorer.ts"
 import { SessionCloser } from "./SessionCloser.ts"
-import { type Health, type Hosted, HostFullError, type SessionHostShape } from "./SessionHostShape.ts"
+import * as SessionFacts from "./SessionFacts.ts"
+import {
+  type Health,
+  type Hosted,
+  HostFullError,
+  type OwnerUnknownError,
+  type SessionHostShape,
+  type SessionPlace
+} from "./SessionHostShape.ts"
 import { SessionOpener } from "./SessionOpener.ts"
+import { SessionPrincipals } from "./SessionPrincipals.ts"
 import { SessionSlots } from "./SessionSlots.ts"
 import { SessionTable } from "./SessionTable.ts"
 
@@ -41,6 +55,10 @@ export interface Options extends Omit<ServerSessionImplementation.Options, "obse
   readonly onClosed?: (hosted: Hosted, reason: CloseReason.CloseReason) => void
 }
 
+const here: Exit.Exit<SessionPlace> = Exit.succeed({ _tag: "Here" })
+
+const unowned: Exit.Exit<SessionPlace> = Exit.succeed({ _tag: "Unowned" })
+
 /** The environment of a host, from the program that makes it. */
 interface Environment {
   readonly context: Context.Context<never>
@@ -51,7 +69,7 @@ interface Environment {
 
 /**
  * Makes a host. Leaving the scope drains it. The handlers run with the services of the calling program, and a
- * `SessionStore` among them is used.
+ * `SessionStore` among them is used, and `SessionOwners` beside one.
  */
 export const make = Effect.fnUntraced(function*(
   handlers: Handlers.Handlers<"client", unknown>,
@@ -62,6 +80,8 @@ export const make = Effect.fnUntraced(function*(
   const clock = yield* Clock.Clock
   const scope = Scope.makeUnsafe("parallel")
   const host = new SessionHostImplementation(handlers, options, { context, clock, scope })
+  const owners = Context.getOption(context, SessionOwners)
+  if (Option.isSome(owners)) yield* owners.value.onLost((id, epoch) => host.lost(id, epoch))
   yield* Effect.addFinalizer(() => host.shutDown())
   return host
 })
@@ -83,10 +103,15 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly #slots: SessionSlots
   readonly #expiry: Expiry.Expiry
   readonly #store: HostStore.HostStore | undefined
+  readonly #owners: HostOwners | undefined
+  readonly #principals: SessionPrincipals
   readonly #opener: SessionOpener
   readonly #closer: SessionCloser
-  readonly #restorer: Restorer.Restorer<HostFullError | TransportError> | undefined
+  readonly #restorer: Restorer.Restorer<HostFullError | OwnerUnknownError | TransportError> | undefined
   readonly stateless: StatelessServerImplementation.StatelessServer
+  readonly calls: SessionHostShape["calls"]
+  /** The work that a drain waits for beside the sessions. */
+  readonly #drains = new Set<Effect.Effect<void>>()
   #draining = false
 
   constructor(
@@ -124,35 +149,52 @@ export class SessionHostImplementation implements SessionHostShape {
     const table = this.#table
     this.#expiry = new Expiry.Expiry({ clock, sessions: table.all, lifetimes: this.#lifetimes, fork })
     this.#slots = new SessionSlots({ limits: this.#limits, now: () => this.#expiry.now(steady()), steady })
+    const store = Context.getOption(context, SessionStore)
+    // Without a store, no other process can take a session over.
+    this.#owners = Option.getOrUndefined(Option.map(
+      Option.isSome(store) ? Context.getOption(context, SessionOwners) : Option.none(),
+      (owners) => new HostOwners(owners, { now: steady })
+    ))
     this.#store = Option.getOrUndefined(Option.map(
-      Context.getOption(context, SessionStore),
+      store,
       (service) =>
         new HostStore.HostStore(service, {
           sessions: table.all,
           now: steady,
           fork,
-          failed: (hosted, operation, cause) => this.#emit(hosted, { _tag: "SessionStoreFailed", operation, cause })
+          failed: (hosted, operation, cause) => this.#emit(hosted, { _tag: "SessionStoreFailed", operation, cause }),
+          superseded: (hosted) => this.#closer.supersede(hosted),
+          owners: this.#owners
         })
     ))
+    this.#principals = new SessionPrincipals({ sessions: table.all, store: this.#store })
     this.#firstCheckMillis = Math.min(
       ...Object.values(this.#lifetimes),
       this.#store === undefined ? Number.POSITIVE_INFINITY : HostStore.touchIntervalMillis
     )
-    this.#closer = new SessionCloser({ table, slots: this.#slots, store: this.#store, now, fork })
+    this.#closer = new SessionCloser({ table, slots: this.#slots, store: this.#store, owners: this.#owners, now, fork })
     const sessionDependencies: HostedSessionDependencies = {
       now,
       slots: this.#slots,
-      close: (hosted, reason) => this.#closer.close(hosted, reason)
+      close: (hosted, reason) => this.#closer.close(hosted, reason),
+      supersede: (hosted) => this.#closer.supersede(hosted),
+      sendUpdates: (hosted) => void fork(this.#sendUpdates(hosted))
     }
+    // The scopes are attached to the handlers of the program.
+    const scopesOf = server.scopesOf ?? HandlerScopes.of(handlers)
+    // The host closes the sessions whose handshake takes too long, so that no session needs a timer for that.
+    const prepared = ServerSessionImplementation.prepare(this.#withFacts(handlers, server), {
+      ...server,
+      ...(scopesOf === undefined ? undefined : { scopesOf }),
+      limits: { ...server.limits, initializeTimeout: Duration.infinity }
+    }, { isShared: true })
+    this.calls = prepared.tasks?.calls
     this.#opener = new SessionOpener({
-      // The host closes the sessions whose handshake takes too long, so that no session needs a timer for that.
-      server: ServerSessionImplementation.prepare(handlers, {
-        ...server,
-        limits: { ...server.limits, initializeTimeout: Duration.infinity }
-      }, { isShared: true }),
+      server: prepared,
       table,
       slots: this.#slots,
       closer: this.#closer,
+      owners: this.#owners,
       sessionDependencies,
       context,
       clock,
@@ -172,9 +214,10 @@ export class SessionHostImplementation implements SessionHostShape {
       lifetimes: this.#lifetimes,
       now,
       fork,
-      isDraining: () => this.#draining,
+      owners: this.#owners,
+      draining: () => this.#draining ? this.#drainingError() : undefined,
       awaitRemoval: (hosted) => this.#closer.awaitRemoval(hosted),
-      open: (transport, options, openedAt) => this.#opener.open(transport, options, openedAt)
+      open: (transport, options, life) => this.#opener.open(transport, options, life)
     })
   }
 
@@ -183,9 +226,43 @@ export class SessionHostImplementation implements SessionHostShape {
   // ===================================================================================================================
 
   readonly open: SessionHostShape["open"] = (transport, options) =>
-    Effect.suspend(() => this.#opener.open(transport, options, this.#now()))
+    Effect.suspend(() => {
+      const owners = options.onEpoch === undefined ? undefined : this.#owners
+      const life = { openedAt: this.#now(), epoch: 1, isOwned: owners !== undefined }
+      return this.#opener.open(
+        transport,
+        options,
+        owners === undefined
+          ? life
+          : { ...life, claim: (id) => owners.claimNew(id), giveUp: (hosted) => owners.remove(hosted) }
+      )
+    })
 
   readonly find: SessionHostShape["find"] = (id) => this.#table.find(id)
+
+  readonly belongs: SessionHostShape["belongs"] = (id, principal, client) =>
+    this.#principals.has(
+      {
+        principal,
+        get client() {
+          return client?.()
+        }
+      },
+      id
+    )
+
+  readonly locate: SessionHostShape["locate"] = (id) => {
+    if (this.#table.find(id) !== undefined) return here
+    return this.#owners === undefined ? unowned : this.#owners.locate(id)
+  }
+
+  readonly ready: SessionHostShape["ready"] = ({ id }) => {
+    const hosted = this.#table.find(id)
+    const owners = hosted?.isOwned === true ? this.#owners : undefined
+    return owners === undefined || owners.isAlive
+      ? Exit.succeed(hosted !== undefined)
+      : Effect.map(owners.awaitLease, () => hosted?.phase === "Live")
+  }
 
   readonly restore: SessionHostShape["restore"] = (id, transport, options) =>
     Effect.suspend(() => {
@@ -197,9 +274,11 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly remember: SessionHostShape["remember"] = ({ id }, handshakeMessages) =>
     Effect.suspend(() => {
       const hosted = this.#table.find(id)
-      return this.#restorer === undefined || hosted === undefined
-        ? Effect.void
-        : this.#restorer.save(hosted, handshakeMessages)
+      if (this.#restorer === undefined || hosted === undefined) return Effect.void
+      return Effect.flatMap(
+        this.#restorer.save(hosted, handshakeMessages),
+        (saved) => saved || !hosted.isOwned ? Effect.void : this.#endUnstored(hosted)
+      )
     })
 
   readonly closePrincipal: SessionHostShape["closePrincipal"] = (id) =>
@@ -226,8 +305,10 @@ export class SessionHostImplementation implements SessionHostShape {
 
   readonly health: SessionHostShape["health"] = Effect.sync((): Health => {
     const full = this.#draining ? this.#drainingError() : this.#slots.look({ principal: undefined, client: undefined })
+    const hasLease = this.#owners?.isAlive !== false
     return {
-      accepting: full === undefined,
+      accepting: full === undefined && hasLease,
+      ready: !this.#draining && hasLease,
       draining: this.#draining,
       sessions: this.#slots.taken,
       handshaking: this.#slots.handshaking,
@@ -236,16 +317,104 @@ export class SessionHostImplementation implements SessionHostShape {
     }
   })
 
+  readonly onDrain: SessionHostShape["onDrain"] = (drain) =>
+    Effect.asVoid(Effect.acquireRelease(
+      Effect.sync(() => this.#drains.add(drain)),
+      () => Effect.sync(() => this.#drains.delete(drain))
+    ))
+
   readonly drain: SessionHostShape["drain"] = Effect.suspend(() => {
     this.#draining = true
     return Effect.andThen(
       this.#store === undefined ? Effect.void : this.#store.flush(),
       Effect.suspend(() => {
         this.#closer.unloadAll()
-        return Effect.all([this.#table.awaitEmpty(), this.stateless.drain], { concurrency: 2, discard: true })
+        const others = Effect.forEach(
+          this.#drains,
+          (drain) => this.#runDrain(drain),
+          { concurrency: "unbounded", discard: true }
+        )
+        return Effect.all([this.#table.awaitEmpty(), this.stateless.drain, others], { concurrency: 3, discard: true })
       })
     )
   })
+
+  /**
+   * Runs what `onDrain` has added. A defect of one drain affects neither the others nor the sessions. One that takes
+   * longer than `gracefulTimeout` continues alone if it cannot be interrupted.
+   */
+  #runDrain(drain: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.catchCause(
+      ForeignCall.within("SessionHost.onDrain", this.#gracefulMillis, () => drain),
+      (cause) =>
+        Cause.squash(cause) instanceof ForeignCall.TimedOut
+          ? Effect.void
+          : Effect.logError("an effect that SessionHost.onDrain has added failed", cause)
+    )
+  }
+
+  // ===================================================================================================================
+  // Facts
+  // ===================================================================================================================
+
+  /** Returns the handlers of the sessions. With a store, the host saves what a client has set and subscribed to. */
+  #withFacts(
+    handlers: Handlers.Handlers<"client", unknown>,
+    { capabilities }: Pick<Options, "capabilities">
+  ): Handlers.Handlers<"client", unknown> {
+    if (this.#store === undefined) return handlers
+    const setsLevel = Handlers.serverCapabilities(handlers, capabilities).logging !== undefined
+    return SessionFacts.observing(handlers, setsLevel, (id, change) =>
+      Effect.suspend(() => {
+        const hosted = this.#table.find(id)
+        if (hosted === undefined || this.#restorer === undefined) return Effect.void
+        hosted.facts ??= new SessionFacts.SessionFacts()
+        const outcome = change(hosted.facts)
+        if (outcome === "Full") return this.#warnOfFull(hosted.facts)
+        // One that is not stored yet is stored with its facts.
+        return (outcome === "Unchanged" && !hosted.facts.isUnsaved) || hosted.stored !== "Yes"
+          ? Effect.void
+          : this.#restorer.saveFacts(hosted, hosted.facts)
+      }))
+  }
+
+  /** Sends an update of each resource that a client is subscribed to. After a failure, all are sent again later. */
+  #sendUpdates(hosted: HostedSession): Effect.Effect<void> {
+    return Effect.forEach(
+      hosted.facts?.stored.subscriptions ?? [],
+      (uri) => hosted.session.resourceUpdated(uri),
+      { discard: true }
+    ).pipe(Effect.catchCause(() =>
+      Effect.sync(() => {
+        hosted.missesUpdates = true
+      })
+    ))
+  }
+
+  #warnOfFull(facts: SessionFacts.SessionFacts): Effect.Effect<void> {
+    if (facts.hasWarned) return Effect.void
+    facts.hasWarned = true
+    return Effect.logWarning("a session has too many subscriptions: the later ones are lost if it is restored")
+  }
+
+  /** Ends a session that would be lost with its process. */
+  #endUnstored(hosted: HostedSession): Effect.Effect<never, SessionStoreError> {
+    const problem = "the session could not be stored"
+    return Effect.andThen(
+      hosted.close({ _tag: "HandshakeFailed", problem }),
+      Effect.fail(new SessionStoreError({ cause: new Error(problem) }))
+    )
+  }
+
+  // ===================================================================================================================
+  // Owners
+  // ===================================================================================================================
+
+  /** Closes the copy of a session that this process has lost. */
+  lost(id: string, epoch: number): void {
+    const hosted = this.#table.all.get(id)
+    if (hosted?.isOwned === true && hosted.epoch === epoch) this.#closer.supersede(hosted)
+  }
 
   // ===================================================================================================================
   // Shutdown

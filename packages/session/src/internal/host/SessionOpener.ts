@@ -15,8 +15,10 @@ import type { PreparedServer } from "../server/ServerSessionImplementation.ts"
 import * as HandshakeReplay from "./HandshakeReplay.ts"
 import { HostedSession, type HostedSessionDependencies } from "./HostedSession.ts"
 import * as HostMetrics from "./HostMetrics.ts"
+import type { HostOwners } from "./HostOwners.ts"
 import type { SessionCloser } from "./SessionCloser.ts"
-import { HostFullError, type OpenOptions } from "./SessionHostShape.ts"
+import type { SessionFacts } from "./SessionFacts.ts"
+import { HostFullError, type OpenOptions, type OwnerUnknownError } from "./SessionHostShape.ts"
 import type { Newcomer, SessionSlots, Taken } from "./SessionSlots.ts"
 import type { SessionTable } from "./SessionTable.ts"
 
@@ -25,7 +27,9 @@ export interface Options {
   readonly server: PreparedServer
   readonly table: SessionTable
   readonly slots: Pick<SessionSlots, "take" | "free">
-  readonly closer: Pick<SessionCloser, "evict" | "remove">
+  readonly closer: Pick<SessionCloser, "evict" | "remove" | "supersede">
+  /** The owners of sessions, if processes share them. */
+  readonly owners: Pick<HostOwners, "owns"> | undefined
   readonly sessionDependencies: HostedSessionDependencies
   /** The services of the host, with which its sessions run. */
   readonly context: Context.Context<never>
@@ -43,6 +47,16 @@ export interface Options {
   onNegotiated(): void
 }
 
+/** The life of a session that is opened: the time at which it was first opened, its epoch, and its owner. */
+export interface Life extends Pick<HostedSession, "epoch" | "isOwned" | "openedAt"> {
+  /** The log level and the subscriptions of a restored session. */
+  readonly facts?: SessionFacts | undefined
+  /** Makes this process the owner of a new session, after its slot is taken and before it connects. */
+  readonly claim?: (id: string) => Effect.Effect<void, OwnerUnknownError>
+  /** Undoes the claim of a session that was not opened. */
+  readonly giveUp?: (hosted: HostedSession) => Effect.Effect<void>
+}
+
 const markDone = (replayed: Deferred.Deferred<void> | undefined): void => {
   if (replayed !== undefined) Deferred.doneUnsafe(replayed, Exit.void)
 }
@@ -57,15 +71,14 @@ export class SessionOpener {
 
   /**
    * Opens a session. It takes its slot before it connects, so that limits apply while connections are being made.
-   * `openedAt` is the time at which the session was first opened.
    */
   open(
     transport: Transport["Service"],
-    { client, endsAt = Number.POSITIVE_INFINITY, handshakeMessages, id = SessionId.make(), kind, principal }:
+    { client, endsAt = Number.POSITIVE_INFINITY, handshakeMessages, id = SessionId.make(), kind, onEpoch, principal }:
       OpenOptions,
-    openedAt: number
-  ): Effect.Effect<HostedSession, HostFullError | TransportError.TransportError> {
-    const { closer, sessionDependencies, slots, table } = this.#options
+    { claim, epoch, facts, giveUp, isOwned, openedAt }: Life
+  ): Effect.Effect<HostedSession, HostFullError | OwnerUnknownError | TransportError.TransportError> {
+    const { closer, owners, sessionDependencies, slots, table } = this.#options
     // Uninterruptible, because an interruption between two steps would lose the slot and the id.
     return Effect.uninterruptibleMask((restore) => {
       if (!table.reserve(id)) {
@@ -83,11 +96,25 @@ export class SessionOpener {
         client,
         transport,
         openedAt,
+        epoch,
+        isOwned,
         endsAt
       })
+      hosted.facts = facts
+      hosted.missesUpdates = facts !== undefined
+      onEpoch?.(epoch)
       // The newcomer waits until nothing of the victim is left, so that the host never exceeds its limit.
       const evicted = taken.victim === undefined ? Effect.void : closer.evict(taken.victim)
-      return restore(Effect.andThen(evicted, this.#connect(hosted, handshakeMessages))).pipe(
+      const connected = this.#connect(hosted, handshakeMessages)
+      const undo = Effect.suspend(() => giveUp?.(hosted) ?? Effect.void)
+      const begun = claim === undefined
+        ? connected
+        : Effect.andThen(
+          // A claim that has succeeded ends as interrupted if its caller was interrupted before the answer.
+          Effect.onInterrupt(restore(claim(id)), () => owners?.owns(hosted) === true ? undo : Effect.void),
+          Effect.onError(restore(connected), () => undo)
+        )
+      return Effect.andThen(restore(evicted), claim === undefined ? restore(begun) : begun).pipe(
         Effect.ensuring(Effect.sync(() => {
           table.release(id)
           // A session that has begun frees its slot when it has closed, even if the caller is interrupted now.
@@ -120,7 +147,12 @@ export class SessionOpener {
         isRestored: handshakeMessages !== undefined,
         transport: handshakeMessages === undefined
           ? hosted.transport
-          : HandshakeReplay.over(hosted.transport, handshakeMessages, () => markDone(replayed)),
+          : HandshakeReplay.over(hosted.transport, {
+            handshakeMessages,
+            facts: hosted.facts?.messages ?? [],
+            principal: hosted.principal,
+            onDelivered: () => markDone(replayed)
+          }),
         context,
         clock,
         observe: observe === undefined ? undefined : (event) => observe(event, hosted.id),
@@ -164,6 +196,8 @@ export class SessionOpener {
     hosted.begin(session)
     this.#options.table.add(hosted)
     this.#options.onOpened(hosted)
+    // The host did not know the session before, so a report that this process has lost it has found no copy.
+    if (hosted.isOwned && this.#options.owners?.owns(hosted) === false) this.#options.closer.supersede(hosted)
     return Effect.as(HostMetrics.sessions(hosted.kind, 1), hosted)
   }
 }

@@ -1,16 +1,7 @@
-/** The capacity of a server without sessions, shared fairly by its clients. */
+/** The capacity of a server for requests without a session, or for those that it forwards, shared by its clients. */
 
-import type { Limits } from "../../Limits.ts"
-import type { MemoryBudget } from "../../MemoryBudget.ts"
-import type { Principal } from "../../Principal.ts"
-import { Capacity, type Room } from "../engine/Capacity.ts"
-
-/** The identity of a client. */
-export interface Client {
-  readonly principal?: Principal | undefined
-  /** Distinguishes clients without a principal. */
-  readonly client?: string | undefined
-}
+import { type Client, nameOf } from "../ClientName.ts"
+import { type Bounds, Capacity, type Charged, type Room } from "../engine/Capacity.ts"
 
 /** The requests of one client that are in flight. */
 interface Usage {
@@ -18,12 +9,6 @@ interface Usage {
   bytes: number
   /** The frames of these requests, the oldest first. */
   readonly frames: Set<Frame>
-}
-
-/** Returns the name of a client. Clients that cannot be distinguished share one name and the capacity of one client. */
-const nameOf = ({ client, principal }: Client): string => {
-  if (principal !== undefined) return `principal ${principal.id}`
-  return client === undefined ? "" : `client ${client}`
 }
 
 /** The capacity that one frame of a client uses. */
@@ -55,11 +40,11 @@ class Frame implements Room {
  * A client without requests in flight takes no memory here.
  */
 export class FairCapacity {
-  readonly #limits: Limits
+  readonly #limits: Bounds
   readonly #all: Capacity
   readonly #held = new Map<string, Usage>()
 
-  constructor(limits: Limits, budget: MemoryBudget) {
+  constructor(limits: Bounds, budget: Charged) {
     this.#limits = limits
     this.#all = new Capacity(limits, budget)
   }

@@ -58,9 +58,11 @@ export class ModernReplies implements Replies {
     this.#whenEnded = whenEnded
   }
 
-  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void {
+  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: (isLost: boolean) => void): void {
     // Otherwise a client could start any number of handlers whose finalizers do not end.
-    const released = handed === undefined ? undefined : () => this.#whenEnded(handed)
+    const released = handed === undefined
+      ? undefined
+      : (isLost: boolean) => this.#whenEnded(() => handed(isLost))
     this.#replies.reply(this.#formOf(response), origin, released)
   }
 

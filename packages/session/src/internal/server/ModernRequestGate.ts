@@ -251,6 +251,7 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
         request: (row, params, options) => this.#request(row, params, options)
       },
       once: run === undefined ? undefined : (key, schemas, step) => run.once(key, schemas, step),
+      isHandedOn: run === undefined ? undefined : () => run.isAsking,
       session: undefined,
       source: this.#carrier.source,
       authenticates: this.#carrier.authenticates,

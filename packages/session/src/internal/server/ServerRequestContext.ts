@@ -30,6 +30,8 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
       step: Effect.Effect<unknown, unknown>
     ) => Effect.Effect<unknown, unknown>)
     | undefined
+  /** Whether the handler was cut at its questions, and runs again. `undefined` where no handler is run again. */
+  readonly isHandedOn?: (() => boolean) | undefined
   /** Whether the transport authenticates its senders. */
   readonly authenticates: boolean
   /** Returns the `Mcp-Param-*` headers of the request. */
@@ -158,5 +160,10 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   /** A call that can become a task has another context. */
   get becomeTask(): Service["becomeTask"] {
     return Effect.succeed(false)
+  }
+
+  get isHandedOn(): Service["isHandedOn"] {
+    const { dependencies: { isHandedOn } } = this
+    return Effect.sync(() => isHandedOn?.() === true)
   }
 }

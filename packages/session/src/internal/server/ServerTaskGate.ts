@@ -1,11 +1,12 @@
 /** The seam to the tasks of a server: what they add to the server, and the gate in front of its handlers. */
 
-import type { Capabilities, JsonRpc, McpError, Profile, RevisionProjection } from "@effect-mcp/protocol"
+import type { Capabilities, JsonRpc, McpError, Profile, RequestId, RevisionProjection } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Extension } from "../../Extension.ts"
 import type { Handlers } from "../../Handlers.ts"
+import type { Principal } from "../../Principal.ts"
 import type { RequestContext } from "../../RequestContext.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
 import type { ReplayedRun } from "./replay/ReplayedRun.ts"
@@ -27,6 +28,33 @@ export type Beginning = "atOnce" | "explicitly" | number
 /** The run of a handler whose call may become a task. */
 export type BecomingRun = Pick<ReplayedRun, "answers" | "detach" | "isOpen" | "steps">
 
+/** A call that its process has stored, so that the next owner of its session goes on with it. */
+export interface StoredCall {
+  readonly message: JsonRpc.Request
+  readonly principal: Principal | undefined
+  /** The task of the call. */
+  readonly task: unknown
+}
+
+/** A session and its owner: each next owner has a higher epoch. */
+export interface OwnedSession {
+  readonly session: string
+  readonly epoch: number
+}
+
+/** The calls that go on at the next owner of their session. */
+export interface StoredCalls {
+  /**
+   * Takes a request of a session over from its earlier owner, which can change it no more. Returns `undefined` for one
+   * that is not stored, or was started too often.
+   */
+  readonly take: (owned: OwnedSession, id: RequestId.RequestId) => Effect.Effect<StoredCall | undefined, unknown>
+  /** Deletes a call that this owner has taken over and does not serve. */
+  readonly drop: (owned: OwnedSession, id: RequestId.RequestId) => Effect.Effect<void, unknown>
+  /** Deletes the calls of earlier owners of a session, which have no stream to go on in. */
+  readonly clean: (owned: OwnedSession, principal: string | undefined) => Effect.Effect<void, unknown>
+}
+
 /** The gate between the requests of clients and the handlers of one server. Calls of tools become tasks in it. */
 export interface ServerTaskGate {
   /** Prepares all requests. The program of a call that becomes a task returns the task. */
@@ -41,6 +69,8 @@ export interface ServerTaskGate {
     handling: Effect.Effect<unknown, McpError.McpError, unknown>,
     becameTask: () => void
   ) => Effect.Effect<unknown, McpError.McpError, unknown>
+  /** The calls that go on when their process has ended. */
+  readonly calls: StoredCalls
   /** Runs tasks again with these services, until the returned function is called. */
   readonly resumeWith: (context: Context.Context<never>) => () => void
 }

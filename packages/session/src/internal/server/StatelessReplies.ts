@@ -30,9 +30,9 @@ export class StatelessReplies implements ReplySink {
     this.#done = done
   }
 
-  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void {
+  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: (isLost: boolean) => void): void {
     if (Batch.isBatch(origin)) return this.#end(origin, { response, handed })
-    handed?.()
+    handed?.(false)
     this.#done(response)
   }
 
@@ -49,7 +49,7 @@ export class StatelessReplies implements ReplySink {
     const replies = batch.end(reply === undefined ? undefined : this.#collect(batch, reply))
     if (replies === undefined) return
     this.#account?.release(this.#account.heldBytes)
-    for (const { handed } of replies) handed?.()
+    for (const { handed } of replies) handed?.(false)
     this.#done(replies.length === 0 ? undefined : replies.map(({ response }) => response))
   }
 

@@ -1,5 +1,7 @@
 /** The events of all streams in memory, within limits. */
 
+import type { RequestId } from "@effect-mcp/protocol"
+import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
 import { Link, LinkedList } from "../collections/LinkedList.ts"
 
 /** The limits of a log. A UTF-16 code unit counts two bytes. Each event and each stream counts a constant more. */
@@ -17,10 +19,20 @@ interface LaterEvents {
   readonly ended: boolean
 }
 
+/** A stream that has not ended. */
+interface UnendedStream {
+  readonly stream: string
+  readonly requests: ReadonlyArray<RequestId.RequestId>
+  readonly events: ReadonlyArray<{ readonly id: string; readonly data: string }>
+}
+
+/** The number of sessions that were taken over whose epochs are remembered. */
+const maxEpochs = 10_000
+
 /** The approximate memory of an event without its text. Without it, the number of empty events would have no limit. */
 const eventBytes = 64
 
-/** The approximate memory of a stream without its events, including its share of its session. */
+/** The approximate memory of a stream without its events and requests, including its share of its session. */
 const streamBytes = 512
 
 interface Event {
@@ -55,6 +67,9 @@ class Stream {
   readonly name: string
   /** The beginning of the ids of its events. */
   readonly prefix: string
+  readonly requests: ReadonlyArray<RequestId.RequestId>
+  /** The memory of the stream without its events. */
+  readonly ownBytes: number
   readonly inSession: Link<Stream> = new Link<Stream>(this)
   readonly inLog: Link<Stream> = new Link<Stream>(this)
   /** The link among the ended streams; `undefined` while the stream has not ended. */
@@ -65,10 +80,12 @@ class Stream {
   events = 0
   bytes = 0
 
-  constructor(session: Session, name: string, prefix: string) {
+  constructor(session: Session, name: string, prefix: string, requests: ReadonlyArray<RequestId.RequestId>) {
     this.session = session
     this.name = name
     this.prefix = prefix
+    this.requests = requests
+    this.ownBytes = streamBytes + requests.reduce((bytes: number, id) => bytes + 2 * String(id).length, 0)
   }
 }
 
@@ -85,6 +102,8 @@ export class EventLog {
   readonly #byUse = new LinkedList<Stream>()
   /** The ended streams, the one that is deleted next first. */
   readonly #ended = new LinkedList<Stream>()
+  /** The epochs of sessions that were taken over. */
+  readonly #epochs = LeastRecentlyUsed.make<number>({ size: maxEpochs, weight: Number.POSITIVE_INFINITY })
   #bytes = 0
   #count = 0
 
@@ -93,11 +112,16 @@ export class EventLog {
     this.#name = name
   }
 
-  /** Stores an event, and returns its id. */
-  append(sessionName: string, streamName: string, data: string): string {
+  /** Stores an event, and returns its id. The stream has not ended. */
+  append(
+    sessionName: string,
+    streamName: string,
+    data: string,
+    requests: ReadonlyArray<RequestId.RequestId>
+  ): string {
     const bounds = this.#bounds
     const session = this.#session(sessionName)
-    const stream = this.#stream(session, streamName)
+    const stream = this.#stream(session, streamName, requests)
     const event: Event = { number: ++this.#count, data, next: undefined }
     if (stream.newest === undefined) stream.oldest = event
     else stream.newest.next = event
@@ -129,12 +153,32 @@ export class EventLog {
     let event = stream.oldest
     while (event !== undefined && event.number < number) event = event.next
     if (event?.number !== number) return undefined
-    const events: Array<{ readonly id: string; readonly data: string }> = []
-    for (let later = event.next; later !== undefined; later = later.next) {
-      events.push({ id: stream.prefix + later.number, data: later.data })
-    }
+    const events = this.#eventsFrom(stream, event.next)
     this.#use(stream)
     return { stream: stream.name, events, ended: stream.ending !== undefined }
+  }
+
+  /** Returns whether a session was taken over with a later epoch. */
+  isSuperseded(sessionName: string, epoch: number): boolean {
+    const known = this.#epochs.get(sessionName)
+    return known !== undefined && known > epoch
+  }
+
+  /** Remembers the epoch of a session, and returns its streams that have not ended. */
+  takeOver(sessionName: string, epoch: number): ReadonlyArray<UnendedStream> {
+    this.#epochs.set(sessionName, epoch, 0)
+    return Array.from(this.#sessions.get(sessionName)?.streams.values() ?? [])
+      .filter(({ ending }) => ending === undefined)
+      .map((stream) => ({
+        stream: stream.name,
+        requests: stream.requests,
+        events: this.#eventsFrom(stream, stream.oldest)
+      }))
+  }
+
+  /** Returns whether a stream has ended. */
+  hasEnded(sessionName: string, streamName: string): boolean {
+    return this.#sessions.get(sessionName)?.streams.get(streamName)?.ending !== undefined
   }
 
   /** Ends a stream, which is deleted at `until`. Calls must pass this time in ascending order. */
@@ -184,15 +228,23 @@ export class EventLog {
     return session
   }
 
-  #stream(session: Session, name: string): Stream {
+  #eventsFrom({ prefix }: Stream, first: Event | undefined): LaterEvents["events"] {
+    const events: Array<{ readonly id: string; readonly data: string }> = []
+    for (let event = first; event !== undefined; event = event.next) {
+      events.push({ id: prefix + event.number, data: event.data })
+    }
+    return events
+  }
+
+  #stream(session: Session, name: string, requests: ReadonlyArray<RequestId.RequestId>): Stream {
     const known = session.streams.get(name)
     if (known !== undefined) return known
-    const stream = new Stream(session, name, `${escaped(name)}-${this.#name}.`)
+    const stream = new Stream(session, name, `${escaped(name)}-${this.#name}.`, requests)
     session.streams.set(name, stream)
     session.byUse.add(stream.inSession)
     this.#byUse.add(stream.inLog)
-    session.bytes += streamBytes
-    this.#bytes += streamBytes
+    session.bytes += stream.ownBytes
+    this.#bytes += stream.ownBytes
     return stream
   }
 
@@ -222,8 +274,8 @@ export class EventLog {
   #forget(stream: Stream): void {
     const { session } = stream
     this.#weigh(stream, -stream.bytes)
-    session.bytes -= streamBytes
-    this.#bytes -= streamBytes
+    session.bytes -= stream.ownBytes
+    this.#bytes -= stream.ownBytes
     session.byUse.remove(stream.inSession)
     this.#byUse.remove(stream.inLog)
     if (stream.ending !== undefined) this.#ended.remove(stream.ending)

@@ -23,6 +23,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   releaseStream: Effect.succeed(false),
   isOwnError: () => false,
   becomeTask: Effect.succeed(false),
+  isHandedOn: Effect.succeed(false),
   profile,
   progress: () => Effect.void,
   log: () => Effect.void,

@@ -14,6 +14,7 @@ describe("the connection of a restored session", () => {
         stalled: called("stalled"),
         endExchange: called("endExchange"),
         detachStream: () => Effect.succeed(true),
+        movable: () => undefined,
         request: () => Effect.sync(called("request")),
         handshakeOnly: true,
         started: Effect.void,
@@ -22,9 +23,15 @@ describe("the connection of a restored session", () => {
         authenticates: true,
         hasAuthorization: true,
         onHandshake: called("onHandshake"),
+        onSessionEnding: called("onSessionEnding"),
         onSessionEnd: called("onSessionEnd")
       }
-      const transport = HandshakeReplay.over({ connect: Effect.succeed(below) }, [], () => {})
+      const transport = HandshakeReplay.over({ connect: Effect.succeed(below) }, {
+        handshakeMessages: [],
+        facts: [],
+        principal: undefined,
+        onDelivered: () => {}
+      })
       const above = yield* transport.connect
       above.stalled?.({})
       above.endExchange?.({})

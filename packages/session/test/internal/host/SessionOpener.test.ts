@@ -21,6 +21,7 @@ const makeOpener = Effect.gen(function*() {
   }
   const opener = new SessionOpener({
     ...parts,
+    owners: undefined,
     server: ServerSessionImplementation.prepare({}, { info, limits: { gracefulTimeout: 0 } }, { isShared: true }),
     slots: {
       take: () => {
@@ -36,7 +37,7 @@ const makeOpener = Effect.gen(function*() {
     onNegotiated: () => void calls.push("negotiated")
   })
   const open = (id: string, transport: Transport.Transport["Service"]) =>
-    opener.open(transport, { id, kind: "memory", principal: { id: "ada" } }, 0)
+    opener.open(transport, { id, kind: "memory", principal: { id: "ada" } }, { openedAt: 0, epoch: 1, isOwned: false })
   return { ...parts, state, open }
 })
 

@@ -85,7 +85,7 @@ describe("EventLog", () => {
       switch (action._tag) {
         case "Append": {
           const data = "x".repeat(action.units)
-          const id = log.append(action.session, action.stream, data)
+          const id = log.append(action.session, action.stream, data, [])
           assert.match(id, /^[!-~]+$/)
           assert.notInclude(ids, id)
           ids.push(id)

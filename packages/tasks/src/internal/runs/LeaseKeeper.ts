@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as StoredTask from "../../StoredTask.ts"
 import { TaskStoreError } from "../../TaskStore.ts"
-import { isExpired, type OwnedTasks } from "./OwnedTasks.ts"
+import { isExpired, type OwnedTasks, withoutRun } from "./OwnedTasks.ts"
 
 /** A task that this process takes over. */
 export interface TakenOver {
@@ -47,13 +47,10 @@ const maxSweepSize = 10_000
 const maxRounds = 100
 
 /** The number of times that a task is started. A task that ends its process each time would do so for ever. */
-const maxStarts = 5
+export const maxStarts = 5
 
 /** The time for which a resumable task waits for a process that runs it again, in milliseconds. */
 const waitingMillis = 300_000
-
-/** The members of a task that has ended. Only a run needs the others, and the claims of its principal go as well. */
-export const withoutRun = { lease: undefined, resumption: undefined, questions: [], steps: [] } as const
 
 /** Returns the change that ends a task as failed. */
 const failed = (message: string): Partial<StoredTask.StoredTask> => {

@@ -5,7 +5,8 @@ import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as StoredTask from "../../StoredTask.ts"
-import { type PrincipalLimits, type TaskStore, TaskStoreError } from "../../TaskStore.ts"
+import { type Created, type PrincipalLimits, type TaskStore, TaskStoreError } from "../../TaskStore.ts"
+import * as DurableCallId from "./DurableCallId.ts"
 import { SharedRuns } from "./SharedRuns.ts"
 
 /** The deadline of each call of the store but `awaitChange`, in milliseconds. */
@@ -22,6 +23,9 @@ const unknownTask = McpError.invalidParams("Unknown task; it may have expired")
 
 /** The error of a store that fails. The client receives nothing of the cause. */
 const storeFailed = McpError.internalError
+
+/** The members of a task that has ended. Only a run needs the others, and the claims of its principal go as well. */
+export const withoutRun = { lease: undefined, resumption: undefined, questions: [], steps: [] } as const
 
 /** The end of a change. */
 export type Changed =
@@ -51,6 +55,25 @@ export class OwnedTasks {
     this.#limits = limits
   }
 
+  /** Stores a new task, for the process that runs it. */
+  put(task: StoredTask.StoredTask): Effect.Effect<Created, TaskStoreError> {
+    return this.#call("create", () => this.#store.create(task, this.#limits))
+  }
+
+  /** Deletes a task that this process may change, and leaves one that another process has meanwhile. */
+  removeOwn(id: string, isOurs: (task: StoredTask.StoredTask) => boolean): Effect.Effect<void, TaskStoreError> {
+    // No process changes a task that has ended, so nothing comes between the two writes. One that has ended may be left
+    // by a process that died between them.
+    const ended = this.change(
+      id,
+      (task) => isOurs(task) ? { ...withoutRun, outcome: { _tag: "Cancelled" } } : undefined
+    )
+    return Effect.flatMap(
+      ended,
+      (changed) => "task" in changed && changed.task.outcome !== undefined ? this.remove(id) : Effect.void
+    )
+  }
+
   /** Stores a new task. Fails if its principal has too many. */
   create(task: StoredTask.StoredTask): Effect.Effect<void, McpError.McpError> {
     const { maxBytes, maxTasks } = this.#limits
@@ -67,7 +90,7 @@ export class OwnedTasks {
             McpError.invalidRequest(`All tasks together may have ${maxBytes} bytes; wait until some have expired`)
           )
         case "Taken":
-          // Ids are random.
+          // The ids of these tasks are random.
           return Effect.fail(storeFailed)
       }
     })
@@ -116,15 +139,41 @@ export class OwnedTasks {
     return Effect.clockWith((clock) =>
       Effect.flatMap(
         this.#answering("list", () => this.#store.list(principal, { after, limit: pageSize })),
-        (listed) =>
-          listed._tag === "InvalidCursor"
-            ? Effect.fail(McpError.invalidParams("Invalid cursor"))
-            : Effect.succeed({
-              next: listed.next,
-              tasks: listed.tasks.filter((task) => !isExpired(task, clock.currentTimeMillisUnsafe()))
-            })
+        (listed) => {
+          if (listed._tag === "InvalidCursor") return Effect.fail(McpError.invalidParams("Invalid cursor"))
+          const now = clock.currentTimeMillisUnsafe()
+          const tasks = listed.tasks.filter((task) => !DurableCallId.is(task.id) && !isExpired(task, now))
+          const { next } = listed
+          // A page of durable calls alone.
+          return tasks.length === 0 && next !== undefined ? this.list(principal, next) : Effect.succeed({ next, tasks })
+        }
       )
     )
+  }
+
+  /** Returns the ids of the durable calls of a session. */
+  calls(session: string, principal: string | undefined): Effect.Effect<ReadonlyArray<string>, TaskStoreError> {
+    const from = (
+      prefix: string,
+      after: string | undefined
+    ): Effect.Effect<ReadonlyArray<string>, TaskStoreError> =>
+      Effect.flatMap(
+        this.#call("list", () => this.#store.list(principal, { after, limit: pageSize })),
+        (listed) => {
+          if (listed._tag === "InvalidCursor") return Effect.fail(new TaskStoreError({ cause: listed }))
+          const ids = listed.tasks.map(({ id }) => id).filter((id) => id.startsWith(prefix))
+          const { next } = listed
+          return next === undefined
+            ? Effect.succeed(ids)
+            : Effect.map(from(prefix, next), (later) => [...ids, ...later])
+        }
+      )
+    return Effect.flatMap(DurableCallId.ofSession(session), (prefix) => from(prefix, undefined))
+  }
+
+  /** Returns a task of any principal, for the process that runs it. */
+  stored(id: string): Effect.Effect<StoredTask.StoredTask | undefined, TaskStoreError> {
+    return this.#call("load", () => this.#store.load(id))
   }
 
   /**
@@ -250,7 +299,8 @@ const ownState = (
   principal: string | undefined
 ): Effect.Effect<StoredTask.TaskState, McpError.McpError> =>
   Effect.clockWith((clock) =>
-    state === undefined || state.principal !== principal || isExpired(state, clock.currentTimeMillisUnsafe())
+    state === undefined || DurableCallId.is(state.id) || state.principal !== principal ||
+      isExpired(state, clock.currentTimeMillisUnsafe())
       ? Effect.fail(unknownTask)
       : Effect.succeed(state)
   )

@@ -11,8 +11,8 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as StoredTask from "../../StoredTask.ts"
 import type { TaskStoreError } from "../../TaskStore.ts"
-import { LeaseKeeper, type TakenOver, withoutRun } from "./LeaseKeeper.ts"
-import type { OwnedTasks } from "./OwnedTasks.ts"
+import { LeaseKeeper, type TakenOver } from "./LeaseKeeper.ts"
+import { type OwnedTasks, withoutRun } from "./OwnedTasks.ts"
 import * as RunningMemory from "./RunningMemory.ts"
 
 /** Options of the tasks of an endpoint. */
@@ -82,6 +82,8 @@ export class TaskRuns {
   readonly #memory: RunningMemory.RunningMemory
   readonly #leases: LeaseKeeper
   readonly #running = new Map<string, Fiber.Fiber<unknown>>()
+  /** The tasks that run here, although another process has their leases. */
+  readonly #lostTo = new Set<string>()
   /** Whether the scope has begun to close. */
   #isStopping = false
 
@@ -120,6 +122,29 @@ export class TaskRuns {
     })
   }
 
+  /** Returns the task of a request, which this process runs. */
+  taskOf(
+    { principal, questions = [], request, resumption, steps = [], ttlMillis }: Start,
+    now: number
+  ): StoredTask.StoredTask {
+    const { pollMillis, ttlMillis: { default: usual, longest } } = this.#options
+    return {
+      id: webCrypto.randomUUID(),
+      principal,
+      request,
+      createdAt: now,
+      updatedAt: now,
+      ttlMillis: lifetime(Math.min(Math.max(ttlMillis ?? usual, 0), longest)),
+      pollMillis,
+      cancelRequested: false,
+      questions,
+      steps,
+      lease: this.#leases.leaseFrom(now),
+      resumption: resumption && { ...resumption, runs: 1 },
+      version: 1
+    }
+  }
+
   /** The number of tasks that run in this process. */
   get size(): number {
     return this.#running.size
@@ -130,28 +155,13 @@ export class TaskRuns {
    * id, and `ended` when nothing of the run is left.
    */
   start<R>(
-    { principal, questions = [], request, resumption, steps = [], ttlMillis }: Start,
+    start: Start,
     run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>,
     ended?: (task: StoredTask.StoredTask) => void
   ): Effect.Effect<StoredTask.TaskState, McpError.McpError, R> {
     return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
-      const { pollMillis, ttlMillis: { default: usual, longest } } = this.#options
       const now = yield* Effect.clockWith((clock) => Effect.succeed(clock.currentTimeMillisUnsafe()))
-      const task: StoredTask.StoredTask = {
-        id: webCrypto.randomUUID(),
-        principal,
-        request,
-        createdAt: now,
-        updatedAt: now,
-        ttlMillis: lifetime(Math.min(Math.max(ttlMillis ?? usual, 0), longest)),
-        pollMillis,
-        cancelRequested: false,
-        questions,
-        steps,
-        lease: this.#leases.leaseFrom(now),
-        resumption: resumption && { ...resumption, runs: 1 },
-        version: 1
-      }
+      const task = this.taskOf(start, now)
       const release = this.#memory.hold(task)
       if (release === undefined) return yield* this.#memory.rejection
       yield* Effect.onError(this.#tasks.create(task), () => Effect.sync(release))
@@ -170,13 +180,13 @@ export class TaskRuns {
   }
 
   /** Returns whether this process has the lease of a task. */
-  isOurs(task: Pick<StoredTask.StoredTask, "lease" | "outcome">): boolean {
+  isOurs(task: Pick<StoredTask.StoredTask, "call" | "lease" | "outcome">): boolean {
     return this.#leases.isOurs(task)
   }
 
   /** Returns whether another run of a task goes on after this one, which is being stopped. */
-  isHandedOn({ resumption }: StoredTask.StoredTask): boolean {
-    return this.#isStopping && resumption !== undefined
+  isHandedOn({ id, resumption }: StoredTask.StoredTask): boolean {
+    return (this.#isStopping && resumption !== undefined) || this.#lostTo.has(id)
   }
 
   /** Runs a task whose lease this process has. The caller may be interrupted: the task is not. */
@@ -196,6 +206,7 @@ export class TaskRuns {
       this.#running.set(task.id, fiber)
       fiber.addObserver(() => {
         this.#running.delete(task.id)
+        this.#lostTo.delete(task.id)
         watcher.interruptUnsafe()
         ended()
       })
@@ -240,7 +251,11 @@ export class TaskRuns {
     const watch = (known: Pick<StoredTask.TaskState, "id" | "version">): Effect.Effect<void, TaskStoreError> =>
       Effect.flatMap(
         this.#tasks.later(known),
-        (found) => found !== undefined && this.isOurs(found) ? watch(found) : Effect.void
+        (found) => {
+          if (found !== undefined && this.isOurs(found)) return watch(found)
+          if (found !== undefined && found.ending === undefined) this.#lostTo.add(id)
+          return Effect.void
+        }
       )
     // A store that fails now may work later. Until then, nothing cancels the task from elsewhere.
     return Effect.retry(watch({ id, version }), { schedule: Schedule.spaced("1 second") }).pipe(Effect.orDie)

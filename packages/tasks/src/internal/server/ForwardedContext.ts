@@ -23,6 +23,7 @@ const members = {
   isOwnError: "value",
   releaseStream: "effect",
   becomeTask: "effect",
+  isHandedOn: "effect",
   progress: "function",
   log: "function",
   notify: "function",

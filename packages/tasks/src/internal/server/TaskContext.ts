@@ -14,7 +14,6 @@ import type { QuestionOptions, RequestContext } from "@effect-mcp/session/Reques
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as StoredTask from "../../StoredTask.ts"
 import type { OwnedTasks } from "../runs/OwnedTasks.ts"
@@ -22,8 +21,9 @@ import type { TaskRuns } from "../runs/TaskRuns.ts"
 import { trust } from "../trust.ts"
 import type { TaskCall } from "./ResumedCall.ts"
 import { StatusMessage } from "./StatusMessage.ts"
+import * as StoredSteps from "./StoredSteps.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
-import { TaskQuestions } from "./TaskQuestions.ts"
+import { gone, TaskQuestions } from "./TaskQuestions.ts"
 
 type Service = RequestContext["Service"]
 
@@ -183,6 +183,11 @@ export class TaskContext implements Service {
     return Effect.succeed(true)
   }
 
+  get isHandedOn(): Service["isHandedOn"] {
+    const { runs, task } = this.#dependencies
+    return Effect.sync(() => runs.isHandedOn(task))
+  }
+
   /** Asks the client a question that was asked before the call became a task. */
   ask(method: string, params: object, key: string | undefined): ReturnType<TaskQuestions["ask"]> {
     return this.#ask(method, params, key === undefined ? {} : { key })
@@ -202,30 +207,10 @@ export class TaskContext implements Service {
     )
   }
 
-  /** Stores a step for another run. Dies if it does not fit, and waits while the store fails. */
+  /** Stores a step for another run. */
   persist(step: StoredTask.TaskStep): Effect.Effect<void> {
     const { runs, task: { id }, tasks } = this.#dependencies
-    const stored = tasks.change(id, (task) => runs.isOurs(task) ? { steps: [...task.steps, step] } : undefined)
-    return Effect.flatMap(
-      // The handler may be uninterruptible here, and nothing else ends the wait when the process stops.
-      Effect.orDie(Effect.interruptible(Effect.retry(stored, Schedule.spaced("1 second")))),
-      ({ _tag }) => {
-        switch (_tag) {
-          case "Changed":
-            return Effect.void
-          case "TooLarge":
-            return Effect.die(
-              new Error(
-                `the result of once(${JSON.stringify(step.key)}) does not fit into the bytes that all tasks of a ` +
-                  "principal may have together: return less, or raise `maxBytes` of the tasks"
-              )
-            )
-          default:
-            // Another process runs the task, or it has ended: this run is being interrupted.
-            return Effect.interruptible(Effect.never)
-        }
-      }
-    )
+    return StoredSteps.persist({ tasks, id, isOurs: (task) => runs.isOurs(task), gone }, step)
   }
 
   #notification(name: keyof typeof notifications, params: object) {

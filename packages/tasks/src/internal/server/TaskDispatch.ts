@@ -17,6 +17,7 @@ import {
   type Dispatch,
   RequestRejections,
   type ServerTaskGate,
+  type StoredCalls as Calls,
   type TaskServer,
   validate
 } from "@effect-mcp/session/internalEngine"
@@ -28,7 +29,9 @@ import type { ResumedRun } from "../runs/TaskRuns.ts"
 import * as TaskState from "../runs/TaskState.ts"
 import { Becoming } from "./Becoming.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
+import * as DurableCall from "./DurableCall.ts"
 import * as HandlerRun from "./HandlerRun.ts"
+import * as StoredCalls from "./StoredCalls.ts"
 import type { TaskEndpoint, TaskPlan } from "./TaskEndpoint.ts"
 import * as TaskListening from "./TaskListening.ts"
 
@@ -78,6 +81,7 @@ const beginningIn = ({ begins, support }: TaskPlan, profile: Profile.Profile): B
 /** Lets calls of tools become tasks, before they reach the handlers of a server. */
 export class TaskDispatch implements ServerTaskGate {
   readonly dispatch: Dispatch<unknown>
+  readonly calls: Calls
   readonly #handlers: Dispatch<unknown>
   readonly #endpoint: TaskEndpoint
   readonly #server: TaskServer
@@ -86,6 +90,10 @@ export class TaskDispatch implements ServerTaskGate {
     this.#handlers = handlers
     this.#endpoint = endpoint
     this.#server = server
+    this.calls = StoredCalls.make(endpoint, (message) => {
+      const plan = this.#planOf(message)
+      return Result.isSuccess(plan) && plan.success.durable !== "never"
+    })
     this.dispatch = {
       ...handlers,
       prepare: (message, profile, isQuestion) => this.#prepare(message, profile, isQuestion)
@@ -127,16 +135,25 @@ export class TaskDispatch implements ServerTaskGate {
 
   #prepare(...[message, profile, isQuestion]: Parameters<Prepare>): Prepared {
     if (message.method === "subscriptions/listen") return this.#prepareListening(message, profile)
-    const isByClient = profile.revision === revision
-    if (message.method !== "tools/call" || !(isByClient || Revision.isModern(profile.revision))) {
-      return this.#handlers.prepare(message, profile, isQuestion)
-    }
+    if (message.method !== "tools/call") return this.#handlers.prepare(message, profile, isQuestion)
     const plan = this.#planOf(message)
     // A defect of the call. An exception in here would end the session: an unknown name is enough for that.
     if (Result.isFailure(plan)) return Result.succeed(Effect.die(plan.failure))
-    return isByClient
-      ? this.#prepareByClient(message, profile, plan.success)
-      : this.#prepareByServer(message, profile, plan.success)
+    if (profile.revision === revision) return this.#prepareByClient(message, profile, plan.success)
+    return Revision.isModern(profile.revision)
+      ? this.#prepareByServer(message, profile, plan.success)
+      : this.#prepareCall(message, profile, plan.success)
+  }
+
+  /** Prepares a call that is no task for its client. One of a resumable tool goes on when its process has ended. */
+  #prepareCall(message: JsonRpc.Request, profile: Profile.Profile, { durable }: TaskPlan): Prepared {
+    const prepared = this.#handlers.prepare(message, profile)
+    return durable === "never" ? prepared : Result.map(prepared, (handling) =>
+      DurableCall.serve(
+        { endpoint: this.#endpoint, server: this.#server, endsWithQuestion: durable === "untilAsked" },
+        message,
+        handling
+      ))
   }
 
   /** Prepares a call in the revision in which the client decides (TSK-04, TSK-05). */
@@ -145,7 +162,7 @@ export class TaskDispatch implements ServerTaskGate {
     const { task, ...params } = message.params ?? {}
     const tool = toolIn(message)
     if (task === undefined) {
-      return support === "required" ? Result.fail(required(tool)) : this.#handlers.prepare(message, profile)
+      return support === "required" ? Result.fail(required(tool)) : this.#prepareCall(message, profile, plan)
     }
     if (support === "forbidden") return Result.fail(forbidden(tool))
     const checked = checkTask(task)

@@ -1,5 +1,6 @@
 /** The tasks of an endpoint: which requests become tasks, their store, their runs, and the messages of the runs. */
 
+import { RateLimit } from "@effect-mcp/session/internal"
 import type { Beginning } from "@effect-mcp/session/internalEngine"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -19,6 +20,8 @@ export interface TaskPlan {
   readonly begins: Beginning
   /** Whether another process runs a task of the tool again. */
   readonly isResumable: boolean
+  /** Whether a call of the tool that is no task goes on at the next owner of its session. */
+  readonly durable: "always" | "untilAsked" | "never"
 }
 
 /** Options of an endpoint. */
@@ -38,6 +41,8 @@ export class TaskEndpoint {
   readonly messages = new Map<string, TaskMessages>()
   /** The clients that are asked questions: of those that wait for one task, the newest. */
   readonly asking = new NewestTurn()
+  /** Bounds the warnings about calls that could not be stored: a client without room may make thousands. */
+  readonly warnings = new RateLimit(1)
   /** The number of requests that wait for the result of each task. */
   readonly waiting = new Map<string, number>()
   readonly #resumers: Set<Resumer>

@@ -1,6 +1,6 @@
 /** The questions of a task that runs in this process. They wait in its store for a client that asks for its result. */
 
-import { McpError, type Profile, type RevisionProjection } from "@effect-mcp/protocol"
+import { McpError, type Profile, type RequestId, type RevisionProjection } from "@effect-mcp/protocol"
 import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import { ClientQuestion, OnceSteps } from "@effect-mcp/session/internalEngine"
 import type { QuestionOptions } from "@effect-mcp/session/RequestContext"
@@ -21,6 +21,20 @@ export interface TaskQuestionsDependencies {
   readonly profile: Profile.ClientProfile
   readonly projection: RevisionProjection.Projection | undefined
   readonly runs: Pick<TaskRuns, "isHandedOn" | "isOurs">
+  /** Waits for the end of a run whose task is gone. Default: it is interrupted. */
+  readonly gone?: Effect.Effect<never>
+  /** Asks the client at once. Absent if a client is asked when it requests the result of the task. */
+  readonly asking?: Asking | undefined
+}
+
+/** The asking of questions on the stream of a call. */
+export interface Asking {
+  /** Returns the id of the next question. */
+  readonly nextId: () => RequestId.RequestId
+  /** Begins to ask a question of the task, unless it is being asked. */
+  readonly begin: (question: StoredTask.TaskQuestion) => Effect.Effect<void>
+  /** Stops to ask a question, and cancels it. */
+  readonly stop: (key: string) => Effect.Effect<void>
 }
 
 const textOf = ({ method, params }: StoredTask.TaskRequest): string => CanonicalJson.textOf({ method, params })
@@ -40,8 +54,12 @@ const givenIn = (key: string): string | undefined => /^key-\d+-(.*)$/s.exec(key)
  */
 const waiting = Effect.interruptible
 
-/** Waits until the task is interrupted, because the store has ended it or has it no longer. */
-const gone = Effect.interruptible(Effect.never)
+/** Waits until the run is interrupted, because another process runs the task, or the store has ended or deleted it. */
+export const gone: Effect.Effect<never> = Effect.interruptible(Effect.never)
+
+/** Tries to store something until the store works. Only the time between two attempts can be interrupted. */
+const keepTrying = <A>(store: Effect.Effect<A, TaskStoreError>): Effect.Effect<A> =>
+  Effect.catch(store, () => Effect.andThen(waiting(Effect.sleep("1 second")), Effect.suspend(() => keepTrying(store))))
 
 /** The questions of one run of a task. */
 export class TaskQuestions {
@@ -82,7 +100,7 @@ export class TaskQuestions {
     return OnceSteps.outside(
       method,
       Effect.suspend(() => {
-        const { profile, projection } = this.#dependencies
+        const { asking, profile, projection } = this.#dependencies
         const blocked = ClientQuestion.blocked(row, params, profile)
         if (blocked !== undefined) return Effect.fail(RequestError.make(method, blocked))
         const question = ClientQuestion.make(row, params, profile, projection)
@@ -91,7 +109,11 @@ export class TaskQuestions {
         const asked = Effect.uninterruptible(
           Effect.flatMap(
             this.#put(request, options.key),
-            (key) => Effect.onInterrupt(waiting(this.#answerTo(key, row, params, options)), () => this.#withdraw(key))
+            (key) =>
+              Effect.onInterrupt(
+                waiting(this.#answerTo(key, row, params, options)),
+                () => Effect.andThen(asking === undefined ? Effect.void : asking.stop(key), this.#withdraw(key))
+              )
           )
         )
         const limits = [options.timeout, options.totalTimeout].flatMap((one) =>
@@ -108,6 +130,10 @@ export class TaskQuestions {
     )
   }
 
+  get #gone(): Effect.Effect<never> {
+    return this.#dependencies.gone ?? gone
+  }
+
   /** Returns the number of times that this run has asked a question before. */
   #occurrence(text: string): number {
     const occurrence = this.#occurrences.get(text) ?? 0
@@ -121,8 +147,9 @@ export class TaskQuestions {
    * because branches may change their order. One that was withdrawn is asked again, in the same place.
    */
   #put(request: StoredTask.TaskRequest, given: string | undefined): Effect.Effect<string, RequestError.RequestError> {
-    const { id, runs, tasks } = this.#dependencies
+    const { asking, id, runs, tasks } = this.#dependencies
     const text = textOf(request)
+    const requestId = asking?.nextId()
     const occurrence = given === undefined ? this.#occurrence(text) : undefined
     let key: string | undefined
     let isOther = false
@@ -137,10 +164,15 @@ export class TaskQuestions {
       isOther = known !== undefined && textOf(known.request) !== text
       key = known?.key ?? keyAt(questions.length, given)
       if (known !== undefined) return undefined
-      const question = occurrence === undefined ? { key, request } : { key, request, occurrence }
+      const question: StoredTask.TaskQuestion = {
+        key,
+        request,
+        ...(occurrence === undefined ? undefined : { occurrence }),
+        ...(requestId === undefined ? undefined : { requestId })
+      }
       return { questions: [...questions, question] }
     })
-    return Effect.flatMap(Effect.orDie(put), (changed) => {
+    return Effect.flatMap(keepTrying(put), (changed) => {
       switch (changed._tag) {
         case "TooLarge":
           return Effect.fail(RequestError.make(request.method, {
@@ -148,15 +180,23 @@ export class TaskQuestions {
             problem: "the question does not fit into the bytes that all tasks of a principal may have together"
           }))
         case "Missing":
-          return gone
+          return this.#gone
         case "Changed":
         case "Unchanged":
           if (isOther) {
             return Effect.die(new Error(`two different questions of the task have the key ${JSON.stringify(given)}`))
           }
-          return key === undefined ? gone : Effect.succeed(key)
+          return key === undefined ? this.#gone : Effect.as(this.#begin(changed.task, key), key)
       }
     })
+  }
+
+  #begin({ questions }: StoredTask.StoredTask, key: string): Effect.Effect<void> {
+    const { asking } = this.#dependencies
+    const question = questions.find((one) => one.key === key)
+    return asking === undefined || question === undefined || !TaskState.isOpen(question)
+      ? Effect.void
+      : asking.begin(question)
   }
 
   #answerTo(
@@ -167,11 +207,11 @@ export class TaskQuestions {
   ): Effect.Effect<unknown, RequestError.RequestError> {
     const { id, tasks } = this.#dependencies
     const wait = (state: StoredTask.TaskState | undefined): Effect.Effect<StoredTask.TaskQuestion, TaskStoreError> => {
-      if (state === undefined || state.ending !== undefined) return gone
+      if (state === undefined || state.ending !== undefined) return this.#gone
       if (state.openQuestions.some((question) => question.key === key)) return Effect.flatMap(tasks.later(state), wait)
       return Effect.flatMap(tasks.question(id, key), (question) =>
         question === undefined
-          ? gone
+          ? this.#gone
           : TaskState.isOpen(question)
           ? Effect.flatMap(tasks.find(id), wait)
           : Effect.succeed(question))

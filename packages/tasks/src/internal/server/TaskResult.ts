@@ -17,6 +17,7 @@ import type * as Scope from "effect/Scope"
 import type * as StoredTask from "../../StoredTask.ts"
 import * as TaskState from "../runs/TaskState.ts"
 import { trust } from "../trust.ts"
+import * as QuestionOutcome from "./QuestionOutcome.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
 
@@ -46,27 +47,6 @@ const deliverMessages = (context: Context, id: string, messages: TaskMessages): 
     return Effect.ignore(notify("notifications/progress", { ...message.step, progressToken, _meta }))
   })
   return Effect.catchIf(Effect.forever(next), Cause.isDone, () => Effect.void)
-}
-
-/** Returns what becomes of a question after the client was asked; `undefined` if another client may be asked. */
-const outcomeOf = (
-  asked: Result.Result<unknown, RequestError>
-): Pick<StoredTask.TaskQuestion, "answer" | "failure"> | undefined => {
-  if (Result.isSuccess(asked)) return { answer: asked.success }
-  const { reason } = asked.failure
-  switch (reason._tag) {
-    case "ErrorResponse": {
-      const { code, data, message } = reason.error
-      return {
-        failure: { _tag: "ErrorResponse", error: data === undefined ? { code, message } : { code, message, data } }
-      }
-    }
-    case "InvalidResult":
-    case "MalformedResponse":
-      return { failure: { _tag: "InvalidResult", problem: reason.problem } }
-    default:
-      return undefined
-  }
 }
 
 /** Returns whether the client of a request can be asked a question of a task. Its session may be another one. */
@@ -123,7 +103,7 @@ const cancelCreated = (session: ServerSessionShape, created: unknown): Effect.Ef
 const isOtherClient = (
   { tasks }: Asked,
   { method, params }: StoredTask.TaskRequest,
-  outcome: Pick<StoredTask.TaskQuestion, "answer" | "failure">
+  outcome: QuestionOutcome.QuestionOutcome
 ): boolean =>
   ClientQuestion.isAboutTask(method) && outcome.failure?._tag === "ErrorResponse" &&
   outcome.failure.error.code === ErrorCode.InvalidParams && !tasks.has(String(params?.["taskId"]))
@@ -138,7 +118,7 @@ const deliverQuestion = (
   const { method, params = {} } = question
   const isWaiting = (questions: ReadonlyArray<StoredTask.TaskQuestion> = []) =>
     questions.some((question) => question.key === key && TaskState.isOpen(question))
-  const store = (outcome: Pick<StoredTask.TaskQuestion, "answer" | "failure">) =>
+  const store = (outcome: QuestionOutcome.QuestionOutcome) =>
     tasks.change(id, (task) =>
       task.outcome === undefined && isWaiting(task.questions)
         ? { questions: task.questions.map((one) => one.key === key ? { ...one, ...outcome } : one) }
@@ -159,7 +139,7 @@ const deliverQuestion = (
       meta: TaskState.relatedMeta(id),
       relatedRequestId
     }))
-    const outcome = outcomeOf(response)
+    const outcome = QuestionOutcome.of(response)
     if (outcome === undefined || isOtherClient(asked, question, outcome)) return
     if (becomesTask && outcome.failure === undefined) keepTask(asked, outcome.answer)
     const attempts = { times: storeAttempts, schedule: Schedule.spaced("1 second") }

@@ -42,9 +42,15 @@ const endOfDigits = (text: string, begin: number): number => {
   return at
 }
 
-/** Returns whether these digits, outside of strings, can be an integer beyond 2^53, which begins with 9007. */
-const isLargeInteger = (text: string, begin: number, end: number): boolean =>
-  end - begin >= 16 && (end - begin > 16 || text.charCodeAt(begin) === nine) && text.charCodeAt(begin - 1) !== dot
+/** 2^53 in digits: beyond it, a number does not hold each integer. */
+const largest = "9007199254740992"
+
+/** Returns whether these digits, outside of strings, are an integer beyond 2^53 or begin such a number. */
+const isLargeInteger = (text: string, begin: number, end: number): boolean => {
+  const length = end - begin
+  if (length < largest.length || text.charCodeAt(begin - 1) === dot) return false
+  return length > largest.length || (text.charCodeAt(begin) === nine && text.slice(begin, end) > largest)
+}
 
 /**
  * Counts the arrays, objects, members and large integers of a JSON text. In invalid JSON, it counts at least those that

@@ -67,7 +67,11 @@ export class SessionPerConnection {
         // `close` has closed the open sessions, and this one was not open yet.
         return this.#closing ? opened.close(CloseReason.requested) : Effect.void
       })
-    }).pipe(Effect.uninterruptible)
+    }).pipe(
+      // A session that belongs to its connection is not shared, and needs no owner.
+      Effect.catchTag("OwnerUnknownError", Effect.die),
+      Effect.uninterruptible
+    )
   }
 
   /** Ends all sessions, also those that are still opening, and waits for the open ones. */

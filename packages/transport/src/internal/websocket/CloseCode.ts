@@ -31,7 +31,8 @@ const codes: Readonly<Record<CloseReason.CloseReason["_tag"], number>> = {
   PeerStalled: 4003,
   RepliesOverflow: 4004,
   TransportFailed: 4005,
-  Evicted: 4006
+  Evicted: 4006,
+  Superseded: 4007
 }
 
 const texts: Readonly<Record<Side, string>> = {

@@ -11,7 +11,8 @@ const reasons: ReadonlyArray<CloseReason.CloseReason> = [
   { _tag: "HandshakeFailed", problem: "ü".repeat(1000) },
   { _tag: "HandshakeTimeout", afterMillis: 1 },
   { _tag: "Expired", afterMillis: 1, of: "age" },
-  { _tag: "Evicted", afterMillis: 1, of: "idle" }
+  { _tag: "Evicted", afterMillis: 1, of: "idle" },
+  CloseReason.superseded
 ]
 
 it("every close reason has a code that browsers permit, and a text that fits into a close frame", () => {

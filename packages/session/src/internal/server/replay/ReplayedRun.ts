@@ -75,6 +75,7 @@ export class ReplayedRun {
   /** The highest progress when the run ended. Its finalizers may report more, which is not sent. */
   #progress = Number.NEGATIVE_INFINITY
   #isSuspended = false
+  #isAsking = false
   /** Asks the questions of a handler that goes on as a task. */
   #ask: Ask | undefined
 
@@ -87,6 +88,11 @@ export class ReplayedRun {
   /** Whether the reply has questions, and no result. */
   get isSuspended(): boolean {
     return this.#isSuspended
+  }
+
+  /** Whether the run was cut at its questions, so that another run goes on if the client answers. */
+  get isAsking(): boolean {
+    return this.#isAsking
   }
 
   /** Serves the request: its result is that of the handler, or an `InputRequiredResult`. */
@@ -259,6 +265,7 @@ export class ReplayedRun {
       return this.#fiber.cut(failure(`it asks in more than ${maxRounds} rounds (\`limits.maxRounds\`)`))
     }
     const questions = [...this.#open].map(([key, { question }]) => [key, question] as const)
+    this.#isAsking = true
     this.#fiber.cut(this.#inputRequired(Object.fromEntries(questions), this.#journal.untaken))
   }
 

@@ -1,6 +1,7 @@
 /** The `EventStore` as a server calls it: with a timeout, and with failures that cost only resumption. */
 import { type EventStore, EventStoreError } from "@effect-mcp/session/EventStore"
-import { ForeignCall, monotonicMillis } from "@effect-mcp/session/internal"
+import { ForeignCall, monotonicMillis, StoreCall } from "@effect-mcp/session/internal"
+import { SupersededError } from "@effect-mcp/session/SupersededError"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,13 +15,17 @@ const consequences = {
   append: "the stream of this event cannot be resumed",
   replay: "a client cannot resume its stream now",
   end: "the store keeps an ended stream as an open one",
+  takeOver: "the streams of a session that was taken over do not end",
   drop: "the store keeps the events of an ended session"
 }
 
 type Operation = keyof typeof consequences
 
+/** The errors of a call. */
+type Failure = EventStoreError | SupersededError
+
 /** Ignores a failure, which is logged. */
-const ignoreFailure = (called: Effect.Effect<void, EventStoreError>): Effect.Effect<void, EventStoreError> =>
+const ignoreFailure = (called: Effect.Effect<void, Failure>): Effect.Effect<void, Failure> =>
   isDone(called) ? called : Effect.ignore(called)
 
 const suspended = Effect.fail(
@@ -29,7 +34,7 @@ const suspended = Effect.fail(
 
 /**
  * An event store whose calls have a timeout. A call that throws, dies, is interrupted or times out fails with
- * `EventStoreError`, and is logged at most every ten seconds.
+ * `EventStoreError`, and is logged at most every ten seconds. One of a superseded writer fails as it is.
  *
  * After an `append` timed out, further ones fail at once, so that not every stream waits in its turn. One `append` per
  * timeout is tried until the store responds again.
@@ -65,23 +70,32 @@ export class GuardedEventStore implements Store {
       }))
   }
 
-  readonly replay: Store["replay"] = (session, after) => this.#call("replay", () => this.#store.replay(session, after))
+  readonly replay: Store["replay"] = (session, after) =>
+    Effect.catchTag(
+      this.#call("replay", () => this.#store.replay(session, after)),
+      "SupersededError",
+      (cause) => Effect.fail(new EventStoreError({ cause }))
+    )
+
+  readonly takeOver: Store["takeOver"] = (session, epoch) =>
+    this.#call("takeOver", () => this.#store.takeOver(session, epoch))
 
   /** Does not fail: a failure is logged. */
   readonly end: Store["end"] = (key) => ignoreFailure(this.#call("end", () => this.#store.end(key)))
 
   /** Does not fail: a failure is logged. */
-  readonly drop: Store["drop"] = (session) => ignoreFailure(this.#call("drop", () => this.#store.drop(session)))
+  readonly drop: Store["drop"] = (session, epoch) =>
+    ignoreFailure(this.#call("drop", () => this.#store.drop(session, epoch)))
 
-  #call<A>(operation: Operation, make: () => Effect.Effect<A, EventStoreError>): Effect.Effect<A, EventStoreError> {
+  #call<A>(operation: Operation, make: () => Effect.Effect<A, Failure>): Effect.Effect<A, Failure> {
     const made = this.#made(make)
     return isDone(made) ? made : Effect.catchCause(
-      ForeignCall.within(`EventStore.${operation}`, this.#timeoutMillis, () => made),
+      StoreCall.within("EventStore", operation, this.#timeoutMillis, () => made),
       (cause) => this.#failed(operation, cause)
     )
   }
 
-  #made<A>(make: () => Effect.Effect<A, EventStoreError>): Effect.Effect<A, EventStoreError> {
+  #made<A>(make: () => Effect.Effect<A, Failure>): Effect.Effect<A, Failure> {
     try {
       return make()
     } catch (defect) {
@@ -89,11 +103,9 @@ export class GuardedEventStore implements Store {
     }
   }
 
-  #failed(
-    operation: Operation,
-    cause: Cause.Cause<EventStoreError | ForeignCall.TimedOut>
-  ): Effect.Effect<never, EventStoreError> {
+  #failed(operation: Operation, cause: Cause.Cause<unknown>): Effect.Effect<never, Failure> {
     const error = Cause.squash(cause)
+    if (error instanceof SupersededError) return Effect.fail(error)
     if (operation === "append" && error instanceof ForeignCall.TimedOut) {
       this.#suspendedUntil = monotonicMillis(this.#clock) + this.#timeoutMillis
     }

@@ -82,6 +82,8 @@ export interface HttpGuard {
   readonly readPost: (sender: Sender) => Effect.Effect<Omit<Post, "version">, Response>
   /** Reads the body of a POST, and nothing else of it. */
   readonly readBody: (request: HttpServerRequest) => Effect.Effect<Body, Response>
+  /** Receives the body of a request, and does not parse it. */
+  readonly receive: IncomingBodies.IncomingBodies["receive"]
   /** The responses to requests that lack scopes. */
   readonly scopes: ScopeRefusal.ScopeRefusal
 }
@@ -220,10 +222,10 @@ export const make = Effect.fnUntraced(function*(
       () => ContentType.isJson(request.headers["content-type"]) ? Effect.void : Effect.fail(notJson)
     )
 
-  const readPost: HttpGuard["readPost"] = ({ principal, request }) =>
+  const readPost: HttpGuard["readPost"] = (sender) =>
     Effect.flatMapEager(
-      acceptsReply(request),
-      () => Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, bytes, frame }))
+      acceptsReply(sender.request),
+      () => Effect.map(readBody(sender.request), ({ bytes, frame }) => ({ ...sender, bytes, frame }))
     )
 
   const route = (
@@ -270,6 +272,7 @@ export const make = Effect.fnUntraced(function*(
       protect(routes, request, methodNotAllowed),
     readPost,
     readBody,
+    receive: bodies.receive,
     scopes: ScopeRefusal.make(Challenges.make(authentication))
   }
 })

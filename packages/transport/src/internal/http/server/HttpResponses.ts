@@ -1,6 +1,7 @@
 /** The HTTP responses of a server: JSON, event streams, and errors whose bodies are JSON-RPC errors. */
 import { ErrorCode, JsonRpc, type RequestId } from "@effect-mcp/protocol"
-import type { HostFullError } from "@effect-mcp/session/SessionHost"
+import type { HostFullError, OwnerUnknownError } from "@effect-mcp/session/SessionHost"
+import type { SessionStoreError } from "@effect-mcp/session/SessionStore"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -83,6 +84,12 @@ export const shuttingDown = (
   id?: RequestId.RequestId
 ): HttpServerResponse.HttpServerResponse => unavailable("The server is shutting down", { id, retryAfterMillis })
 
+/** Returns 421 for a forwarded request whose session another process has; it is not forwarded again. */
+export const misdirected: HttpServerResponse.HttpServerResponse = error(
+  421,
+  "This process does not have the session, and does not forward a request that was forwarded"
+)
+
 /** Returns 429 if this principal has too many sessions, and 503 if the host has no room. */
 export const hostFull = (
   { message, retryAfterMillis, scope }: HostFullError,
@@ -94,14 +101,35 @@ export const hostFull = (
     headers: retryAfter(retryAfterMillis)
   })
 
+/** The time after which a client retries whose session has no owner: it may take the time of a lease. */
+const ownerWaitMillis = 1000
+
+/** Returns 503 if the owner of a session is not known: the session may go on. */
+export const ownerUnknown = (
+  { message }: OwnerUnknownError,
+  id: RequestId.RequestId | undefined
+): HttpServerResponse.HttpServerResponse => unavailable(message, { id, retryAfterMillis: ownerWaitMillis })
+
+/** Returns 503 if the session store does not answer. The host has logged the cause. */
+export const storeFailed = (id: RequestId.RequestId | undefined): HttpServerResponse.HttpServerResponse =>
+  unavailable("The session store is not available", { id })
+
 /** Returns the response for a session that could not be opened. */
 export const openFailed = (
-  failure: HostFullError | TransportError,
+  failure: HostFullError | OwnerUnknownError | SessionStoreError | TransportError,
   id: RequestId.RequestId | undefined
-): HttpServerResponse.HttpServerResponse =>
-  failure._tag === "HostFullError"
-    ? hostFull(failure, id)
-    : error(500, failure.message, { id, code: ErrorCode.InternalError })
+): HttpServerResponse.HttpServerResponse => {
+  switch (failure._tag) {
+    case "HostFullError":
+      return hostFull(failure, id)
+    case "OwnerUnknownError":
+      return ownerUnknown(failure, id)
+    case "SessionStoreError":
+      return storeFailed(id)
+    case "TransportError":
+      return error(500, failure.message, { id, code: ErrorCode.InternalError })
+  }
+}
 
 /** Returns 413 for an `initialize` request that is larger than the session may keep. */
 export const initializeTooLarge = (

@@ -66,7 +66,7 @@ const declaredLength = ({ headers }: HttpServerRequest): number => {
 }
 
 /** Sends 100 if the client waits for it before it sends the body. */
-const sendContinue = (request: HttpServerRequest): void => {
+export const sendContinue = (request: HttpServerRequest): void => {
   if (request.headers["expect"]?.toLowerCase() === "100-continue") NodeMessages.responseOf(request)?.writeContinue()
 }
 

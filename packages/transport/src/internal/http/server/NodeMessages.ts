@@ -3,6 +3,7 @@
  *
  * They are recognized by their members, so that a server in a worker loads nothing of Node.
  */
+import * as Equal from "effect/Equal"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Predicate from "effect/Predicate"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -58,3 +59,20 @@ export const responseOf = (request: HttpServerRequest): ServerResponse | Http2Se
 /** Returns whether a response is one of HTTP/1.1, whose connection has one request at a time. */
 export const isHttp1 = (response: ServerResponse | Http2ServerResponse): response is ServerResponse =>
   !Predicate.hasProperty(response, "stream")
+
+/**
+ * Makes Effect compare the messages of a request by reference.
+ *
+ * A response that breaks off fails with a cause that contains the request and the response, and Effect hashes both when
+ * it adds a reason to the cause. By default it would visit every object that Node can reach from a message: the
+ * connection, the other requests, the server and the agent, again for each path, because they refer to each other. A
+ * process then answered no request for up to ten seconds after its clients had left.
+ */
+export const compareByReference = (request: HttpServerRequest): void => {
+  Equal.byReferenceUnsafe(request)
+  Equal.byReferenceUnsafe(request.source)
+  // Effect makes the response to an upgrade on first use: it is not needed here, and would hold the socket.
+  if (!Predicate.hasProperty(request, "response")) return
+  const { response } = request
+  if (Predicate.isObject(response)) Equal.byReferenceUnsafe(response)
+}

@@ -11,6 +11,8 @@ import * as HttpResponses from "./HttpResponses.ts"
 export interface Sender {
   readonly request: HttpServerRequest
   readonly principal: Principal | undefined
+  /** Whether the principal has no session with the id of the request, as far as the host and its store know. */
+  readonly hasNoSession?: boolean | undefined
 }
 
 /** The responses of one server. */

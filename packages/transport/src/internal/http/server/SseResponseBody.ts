@@ -149,11 +149,14 @@ export class SseResponseBody {
     for (const listener of this.#closed.splice(0)) listener()
   }
 
-  /** Aborts the response. The fiber is interrupted, because a write to a stalled connection does not return. */
+  /**
+   * Aborts the response. The fiber is interrupted, because a write to a stalled connection does not return. It is
+   * interrupted before the body closes: one that waits for events would end the response properly otherwise.
+   */
   abort(): void {
     this.#isAborted = !this.#isClosed
-    this.close()
     this.#fiber?.interruptUnsafe()
+    this.close()
   }
 
   #awaken(): void {
@@ -193,7 +196,7 @@ export class SseResponseBody {
 
   /** Returns the next bytes, or the end. */
   readonly #pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
-    if (this.#isClosed) return Cause.done()
+    if (this.#isClosed) return this.#isAborted ? Effect.interrupt : Cause.done()
     // The comment and the priming event of this response are in the buffer, and are sent before missed events.
     if (this.#length > 0) return Effect.succeed(this.#take())
     if (this.#missed !== undefined) {

@@ -33,7 +33,7 @@ export interface StreamWatchdog {
   readonly cancel: (timeout: Timeout) => void
   /** Runs an effect in the background, which ends by itself. A failure is logged. */
   readonly run: (effect: Effect.Effect<void, unknown>) => void
-  /** Waits for the background effects that run at the time of the call, for 5 seconds at most. */
+  /** Waits for the background effects that run at the time of the call, for at most two calls of a store. */
   readonly settled: () => Effect.Effect<void>
 }
 
@@ -52,8 +52,11 @@ const rounds = 4
 const shortestMillis = 10
 const longestMillis = 60_000
 
-/** The longest wait for background effects. */
-const settleMillis = 5000
+/** The calls of a store that one stream may have queued: an append that has begun, and its last append or its end. */
+const queuedCalls = 2
+
+/** The time beyond these calls until their effects have ended, also on a busy machine. */
+const settleMarginMillis = 1000
 
 /** Makes the watchdog of a server, which ends with the scope. */
 export const make = Effect.fnUntraced(function*(options: {
@@ -62,8 +65,12 @@ export const make = Effect.fnUntraced(function*(options: {
   readonly detachedMillis: number
   /** The time in which the body of a request must arrive. Default: there are no bodies. */
   readonly bodyMillis?: number
+  /** The timeout of one call of the event store. Default: there is no store. */
+  readonly storeMillis?: number
 }): Effect.fn.Return<StreamWatchdog, never, Scope.Scope> {
-  const { bodyMillis = Number.POSITIVE_INFINITY, detachedMillis, keepAliveMillis, stallMillis } = options
+  const { detachedMillis, keepAliveMillis, stallMillis } = options
+  const { bodyMillis = Number.POSITIVE_INFINITY, storeMillis = 0 } = options
+  const settleMillis = queuedCalls * storeMillis + settleMarginMillis
   const clock = yield* Clock.Clock
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const streams = new Map<SseResponseBody, Tracked>()

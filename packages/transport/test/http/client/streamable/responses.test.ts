@@ -111,7 +111,7 @@ it.live("a stream without event ids that ends without the response fails its req
     assert.deepStrictEqual(reason, { _tag: "ExchangeEnded" })
     assert.deepStrictEqual(messages(), [notification(1)])
     assert.deepStrictEqual(events, [
-      { _tag: "StreamLost", method: "tools/call", cause: undefined, retryAfterMillis: undefined }
+      { _tag: "StreamLost", method: "tools/call", id: 1, tool: "x", cause: undefined, retryAfterMillis: undefined }
     ])
   }))
 

@@ -50,10 +50,12 @@ const connected = Effect.fnUntraced(function*(handler: Handler, options?: Parame
 const lostFor = (retryAfterMillis: number | undefined, cause?: unknown) => ({
   _tag: "StreamLost" as const,
   method: "tools/call",
+  id: 1,
+  tool: "x",
   cause,
   retryAfterMillis
 })
-const resumed = { _tag: "StreamResumed", method: "tools/call" } as const
+const resumed = { _tag: "StreamResumed", method: "tools/call", id: 1, tool: "x" } as const
 
 it.live("[SHS-07] [SHS-19] a stream that ends before the response is resumed after its last event", () =>
   Effect.gen(function*() {

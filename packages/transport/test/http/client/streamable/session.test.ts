@@ -1,4 +1,4 @@
-import { Revision } from "@effect-mcp/protocol"
+import { McpError, Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import type { RequestError, SessionEvent } from "@effect-mcp/session"
 import { StreamableHttpClient } from "@effect-mcp/transport/node"
@@ -95,6 +95,44 @@ it.live("a call whose stream ends without a response fails at once with OutcomeU
     assert.strictEqual(yield* tagOf(session.callTool("x")), "OutcomeUnknown")
   }))
 
+it.live("[law 1] an error that says outcome unknown fails a call so; a request that only reads is sent once more", () =>
+  Effect.gen(function*() {
+    let form: "json" | "stream" | "status" = "json"
+    const counts = { "tools/call": 0, "tools/list": 0 }
+    const peer = yield* serve(withHandshake((received, reply) => {
+      const { kind } = received
+      if (kind !== "tools/call" && kind !== "tools/list") return reply.status(202)
+      if (kind === "tools/list" && counts[kind]++ % 2 === 1) {
+        return reply.json({ jsonrpc: "2.0", id: idOf(received), result: { tools: [] } })
+      }
+      if (kind === "tools/call") counts[kind]++
+      const { code, data, message } = McpError.outcomeUnknown("the process has ended")
+      const failure = { jsonrpc: "2.0", id: idOf(received), error: { code, data, message } }
+      if (form === "json") reply.json(failure)
+      else if (form === "stream") reply.stream().event(failure)
+      else reply.status(502, failure)
+    }))
+    const { session } = yield* open(peer)
+    for (form of ["json", "stream", "status"] as const) {
+      const error = yield* Effect.flip(session.callTool("x"))
+      assert.strictEqual(error.reason._tag, "OutcomeUnknown", form)
+      assert.include(error.message, "the peer may have carried out the request")
+      assert.include(error.message, "the process has ended")
+      assert.deepStrictEqual((yield* session.listTools()).tools, [])
+    }
+    assert.deepStrictEqual(counts, { "tools/call": 3, "tools/list": 6 })
+  }))
+
+it.live("an error of a server with the same code and no such data is its own", () =>
+  Effect.gen(function*() {
+    const peer = yield* serve(withHandshake((received, reply) => {
+      if (received.kind !== "tools/call") return reply.status(202)
+      reply.json({ jsonrpc: "2.0", id: idOf(received), error: { code: -31013, message: "no seats" } })
+    }))
+    const { session } = yield* open(peer)
+    assert.strictEqual(yield* tagOf(session.callTool("x")), "ErrorResponse")
+  }))
+
 it.live("[SHS-11] an interrupted call sends a cancellation, and its request is closed", () =>
   Effect.gen(function*() {
     const peer = yield* serve(withHandshake((received, reply) => {
@@ -170,4 +208,48 @@ it.live("a handshake with a stopped server fails at once", () =>
     const peer = yield* Effect.scoped(serve(() => {}))
     const exit = yield* Effect.exit(open(peer))
     assert.isTrue(Exit.isFailure(exit) && String(exit.cause).includes("could not connect"), String(exit))
+  }))
+
+it.live("the loss of a session interrupts the handlers of its questions, whose ids are then free", () =>
+  Effect.gen(function*() {
+    const question = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "elicitation/create",
+      params: { message: "?", requestedSchema: { type: "object", properties: {} } }
+    }
+    const peer = yield* serve(withHandshake((received, reply) => {
+      switch (received.kind) {
+        case "tools/call":
+          return void reply.stream().event(question)
+        case "ping":
+          return received.headers["mcp-session-id"] === "s1" ? reply.status(404) : reply.json(response(received))
+        default:
+          return reply.status(202)
+      }
+    }))
+    let asked = 0
+    let interrupted = 0
+    const { events, session } = yield* open(peer, {
+      handlers: ClientSession.handlers({
+        "elicitation/create": () =>
+          ++asked === 1
+            ? Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted++))
+            : Effect.succeed({ action: "decline" as const })
+      })
+    })
+    yield* forkNow(Effect.exit(session.callTool("x")))
+    yield* until(() => asked === 1)
+    yield* session.ping()
+    yield* until(() => interrupted === 1)
+    assert.deepInclude(events.find(({ _tag }) => _tag === "Abandoned"), { method: "elicitation/create", id: 1 })
+    yield* forkNow(Effect.exit(session.callTool("x")))
+    yield* until(() => peer.kinds().includes("response"))
+    assert.deepStrictEqual(
+      peer.received.filter(({ kind }) => kind === "response").map(({ headers, message }) => [
+        headers["mcp-session-id"],
+        message
+      ]),
+      [["s2", { jsonrpc: "2.0", id: 1, result: { action: "decline" } }]]
+    )
   }))

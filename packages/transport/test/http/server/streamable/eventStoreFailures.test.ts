@@ -1,7 +1,8 @@
 /** Failures of an event store, which cost only the resumption of streams. */
-import { RequestContext } from "@effect-mcp/session"
+import { Metrics, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
 import * as Queue from "effect/Queue"
 import { connect, type ReceivedResponse } from "../../../support/httpClient.ts"
 import { type Failure, failures, MapEventStore } from "../../../support/mapEventStore.ts"
@@ -40,6 +41,26 @@ const prepared = Effect.fnUntraced(function*(http: Settings["http"] = {}) {
 const names = Object.keys(failures).filter((name): name is Failure => name in failures)
 
 describe.concurrent("a store of events", () => {
+  it.live("is measured: a call that takes too long by its error", () =>
+    Effect.gen(function*() {
+      const measured = Effect.map(
+        Metric.value(Metric.withAttributes(Metrics.serverStoreDuration, {
+          "mcp.store.name": "EventStore",
+          "mcp.store.operation": "append",
+          "error.type": "TimedOut"
+        })),
+        ({ count }) => count
+      )
+      const { client, steps, store } = yield* prepared()
+      const call = yield* client.call("w", "walk")
+      yield* Queue.offer(steps, 1)
+      yield* call.awaitMessages(1)
+      store.broken.append = "hangs"
+      yield* Queue.offer(steps, 2)
+      yield* call.awaitMessages(2)
+      assert.strictEqual(yield* measured, 1)
+    }).pipe((effect) => Effect.provideService(effect, Metric.MetricRegistry, new Map())))
+
   for (const failure of names) {
     it.live(`[SHS-09] whose append ${failure} costs a client no event, and its stream cannot be resumed`, () =>
       Effect.gen(function*() {
@@ -106,6 +127,29 @@ describe.concurrent("a store of events", () => {
         yield* Effect.repeat(server.host.sessions, { until: (sessions) => sessions.length === 0 })
       }))
   }
+
+  it.live("that was away when a response had no client ends the stream as outcome unknown, when it is resumed", () =>
+    Effect.gen(function*() {
+      const { client, steps, store } = yield* prepared()
+      const call = yield* client.call("w", "walk")
+      yield* Queue.offer(steps, 1)
+      yield* call.awaitMessages(1)
+      const after = call.lastId
+      store.failing = true
+      yield* Queue.offer(steps, 2)
+      yield* call.awaitMessages(2)
+      call.disconnect()
+      yield* until(() => call.isClosed)
+      yield* Queue.offerAll(steps, [3, "end"])
+      yield* client.ping()
+      store.failing = false
+      for (const _ of [1, 2]) {
+        // Until the reply, the stream cannot be resumed, because it has a gap.
+        const resumed = yield* Effect.repeat(client.get(after), { until: ({ status }) => status !== 400 })
+        yield* resumed.awaitEnd
+        assert.deepStrictEqual(resumed.messages.map(({ error, id }) => [id, error?.code]), [["w", -31013]])
+      }
+    }))
 
   it.live("that hangs delays one call for `eventStoreTimeout`, and not each stream", () =>
     Effect.gen(function*() {

@@ -434,6 +434,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
         const server = yield* serve(handlers, {
           http: { responseMode },
           sessionStore: {
+            create: () => Effect.never,
             save: () => Effect.never,
             load: () => Effect.undefined,
             touch: () => Effect.void,

@@ -119,6 +119,28 @@ describe("a watchdog", () => {
       assert.strictEqual(runs, 2)
     }))
 
+  it.effect("waits for background effects as long as two calls of the store can take, and a second", () =>
+    Effect.gen(function*() {
+      const watchdog = yield* StreamWatchdog.make({
+        keepAliveMillis: 15_000,
+        stallMillis: 20_000,
+        detachedMillis: 300_000,
+        storeMillis: 8000
+      })
+      watchdog.run(Effect.sleep("16 seconds"))
+      const all = yield* Effect.forkChild(watchdog.settled(), { startImmediately: true })
+      yield* TestClock.adjust("15900 millis")
+      assert.isUndefined(all.pollUnsafe())
+      yield* TestClock.adjust("100 millis")
+      assert.isDefined(all.pollUnsafe())
+      watchdog.run(Effect.never)
+      const bounded = yield* Effect.forkChild(watchdog.settled(), { startImmediately: true })
+      yield* TestClock.adjust("16900 millis")
+      assert.isUndefined(bounded.pollUnsafe())
+      yield* TestClock.adjust("100 millis")
+      assert.isDefined(bounded.pollUnsafe())
+    }))
+
   it.effect("continues after a timeout throws, and logs the error", () =>
     Effect.gen(function*() {
       const logs: Array<unknown> = []

@@ -66,8 +66,14 @@ export class ClientState {
     this.session = session
   }
 
+  /** Called with each frame before it is delivered, if a part of the connection has set it. */
+  watch: ((inbound: Inbound) => void) | undefined
+
   /** Delivers a frame to the session of the program. */
-  readonly deliver = (inbound: Inbound): void => this.#inbound.deliver(inbound)
+  readonly deliver = (inbound: Inbound): void => {
+    this.watch?.(inbound)
+    this.#inbound.deliver(inbound)
+  }
 
   /** Reports an event; without a subscriber, it is lost. */
   report(event: TransportEvent): void {

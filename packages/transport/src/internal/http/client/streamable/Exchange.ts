@@ -1,14 +1,15 @@
 /** The exchange of one message of the client: its POST, and the delivery of the response. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import { ResendPolicy } from "@effect-mcp/session/internalEngine"
-import type * as TransportError from "@effect-mcp/session/TransportError"
+import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { encoded } from "../../../shared/OutgoingFrame.ts"
 import * as HttpCall from "../HttpCall.ts"
 import * as HttpErrorResponse from "../HttpErrorResponse.ts"
 import * as ResponseBody from "../ResponseBody.ts"
-import { type ClientState, sessionIdentity } from "./ClientState.ts"
+import { type ClientState, type SessionIdentity, sessionIdentity } from "./ClientState.ts"
+import { isRepeatable, type Repetitions } from "./Repetitions.ts"
 import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
 import { resume } from "./ResumableStream.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
@@ -23,6 +24,7 @@ export interface ExchangeDependencies {
   readonly renew: Renew
   /** The standalone SSE stream, which starts after the handshake. */
   readonly standalone: { readonly start: Effect.Effect<void> }
+  readonly repetitions: Repetitions
   /** The scope of the connection. */
   readonly scope: Scope.Scope
 }
@@ -32,14 +34,18 @@ const maxWaits = 8
 
 const initialized = "notifications/initialized"
 
+const replaced = TransportError.make({ _tag: "SessionLost", problem: "another one has taken its place" })
+
 export class Exchange {
   readonly #state: ClientState
   readonly #sessions: SessionCleanup.SessionCleanup
   readonly #renew: Renew
   readonly #standalone: ExchangeDependencies["standalone"]
+  readonly #repetitions: Repetitions
   readonly #scope: Scope.Scope
 
-  constructor({ renew, scope, sessions, standalone, state }: ExchangeDependencies) {
+  constructor({ renew, repetitions, scope, sessions, standalone, state }: ExchangeDependencies) {
+    this.#repetitions = repetitions
     this.#scope = scope
     this.#state = state
     this.#sessions = sessions
@@ -108,7 +114,7 @@ export class Exchange {
       const reader = new ResponseReader(message.id, state.settings, state.deliver)
       const cause = yield* reader.follow(response)
       const current = isInitialize ? state.session : session
-      const stream = { method: message.method, reader, session: current, cause }
+      const stream = { message, reader, session: current, cause }
       const failure = reader.isAnswered ? undefined : yield* resume(state, this.#renew, stream)
       if (failure === undefined) {
         session.answered = true
@@ -124,11 +130,29 @@ export class Exchange {
     }))
   }
 
+  /** Sends a message; if the server does not acknowledge it and may receive it twice, again in the background. */
   #send(frame: JsonRpc.Frame, json: string, isRepeated: boolean): Sent {
+    const state = this.#state
+    const before = state.session
+    return Effect.flatMap(state.ready, (): Sent => {
+      const { session } = state
+      // The questions of another session may have the same ids.
+      if (session !== before && !("method" in frame)) return Effect.fail(replaced)
+      const sent = this.#sendIn(session, frame, json, isRepeated)
+      if (!isRepeatable(frame)) return sent
+      return Effect.catch(sent, (error) => {
+        const again = Effect.flatMap(
+          state.ready,
+          () => state.session === session ? this.#sendIn(session, frame, json, isRepeated) : Effect.fail(replaced)
+        )
+        return this.#repetitions.begin(frame, json, error, again)
+      })
+    })
+  }
+
+  #sendIn(session: SessionIdentity, frame: JsonRpc.Frame, json: string, isRepeated: boolean): Sent {
     return Effect.scoped(Effect.gen({ self: this }, function*() {
       const state = this.#state
-      yield* state.ready
-      const session = state.session
       const response = yield* state.endpoint.post(json, state.membership(session))
       const isNotification = "method" in frame
       if (HttpCall.isAccepted(response)) {

@@ -11,6 +11,7 @@ import * as HttpErrorResponse from "../HttpErrorResponse.ts"
 import type * as McpEndpoint from "../McpEndpoint.ts"
 import type { ClientState } from "./ClientState.ts"
 import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
+import { named } from "./ResumableStream.ts"
 import { ToolHeaders } from "./ToolHeaders.ts"
 
 /** A request of this revision belongs to no session. */
@@ -76,7 +77,7 @@ export class ModernCall {
       const reader = new ResponseReader(id, settings, deliver)
       const cause = yield* reader.follow(response)
       if (reader.isAnswered) return
-      this.#state.report({ _tag: "StreamLost", method, cause, retryAfterMillis: undefined })
+      this.#state.report({ _tag: "StreamLost", ...named(message), cause, retryAfterMillis: undefined })
       return yield* TransportError.make({ _tag: "ExchangeEnded", cause, isStreamLost: true })
     }))
   }

@@ -1,4 +1,5 @@
 /** The resumption of a request's broken SSE stream, until its response arrives (SHS-07, SHS-19). */
+import type { JsonRpc } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -11,9 +12,22 @@ import * as StreamRequest from "./StreamRequest.ts"
 export const resumptionHeaders = (lastEventId: string | undefined): Readonly<Record<string, string>> | undefined =>
   lastEventId === undefined ? undefined : { "last-event-id": lastEventId }
 
+/** A request as the events of its stream name it. */
+export interface NamedRequest {
+  readonly method: string
+  readonly id: JsonRpc.Request["id"]
+  readonly tool?: string
+}
+
+/** Returns the members of the events of a request's stream that name the request. */
+export const named = ({ id, method, params }: JsonRpc.Request): NamedRequest => {
+  const name = method === "tools/call" ? params?.["name"] : undefined
+  return typeof name === "string" ? { method, id, tool: name } : { method, id }
+}
+
 /** A request whose stream broke. */
 export interface BrokenStream {
-  readonly method: string
+  readonly message: JsonRpc.Request
   readonly reader: ResponseReader
   /** The session in which the request was sent. */
   readonly session: SessionIdentity
@@ -28,12 +42,13 @@ export interface BrokenStream {
 export const resume = Effect.fnUntraced(function*(
   state: ClientState,
   renew: Renew,
-  { cause: firstCause, method, reader, session }: BrokenStream
+  { cause: firstCause, message, reader, session }: BrokenStream
 ): Effect.fn.Return<TransportError.TransportError | undefined> {
   const { reconnect } = state.settings
   const { stream } = reader
+  const request = named(message)
   const reportLost = (cause: unknown, retryAfterMillis?: number) =>
-    state.report({ _tag: "StreamLost", method, cause, retryAfterMillis })
+    state.report({ _tag: "StreamLost", ...request, cause, retryAfterMillis })
   let cause = firstCause
   let withoutEvent = 0
   let withoutMessage = 0
@@ -51,7 +66,7 @@ export const resume = Effect.fnUntraced(function*(
     yield* Effect.sleep(delayMillis)
     const [events, messages] = [stream.events(), stream.messages()]
     const outcome = yield* StreamRequest.run(state, session, resumptionHeaders(lastEventId), (response) => {
-      state.report({ _tag: "StreamResumed", method })
+      state.report({ _tag: "StreamResumed", ...request })
       return reader.follow(response)
     })
     if (reader.isAnswered) return undefined

@@ -1,5 +1,6 @@
 /** The connection of a Streamable HTTP client: one session, its exchanges and its standalone SSE stream. */
 import { JsonRpc, type Profile } from "@effect-mcp/protocol"
+import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,6 +11,7 @@ import * as McpEndpoint from "../McpEndpoint.ts"
 import * as ClientState from "./ClientState.ts"
 import { Exchange } from "./Exchange.ts"
 import { ModernCall, versionOf } from "./ModernCall.ts"
+import { Repetitions } from "./Repetitions.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
 import { SessionRenewal } from "./SessionRenewal.ts"
 import { StandaloneStream } from "./StandaloneStream.ts"
@@ -40,7 +42,8 @@ const open = Effect.fnUntraced(function*(
   )
   const { renew } = new SessionRenewal(state, sessions, scope, Effect.suspend(() => standalone.start))
   const standalone = settings.standalone ? new StandaloneStream(state, renew, scope) : { start: Effect.void }
-  const exchange = new Exchange({ state, sessions, renew, standalone, scope })
+  const repetitions = new Repetitions(state, scope, yield* MemoryBudget)
+  const exchange = new Exchange({ state, sessions, renew, standalone, repetitions, scope })
   const modern = new ModernCall(state)
   const inScope = forkInScope(scope)
 

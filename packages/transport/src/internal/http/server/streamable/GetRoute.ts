@@ -7,7 +7,7 @@ import * as AcceptHeader from "../AcceptHeader.ts"
 import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import type * as StreamExpiry from "../StreamExpiry.ts"
-import { type Found, type SessionLookup, unknownSession } from "./SessionLookup.ts"
+import { closedSession, type Found, hasMoved, type SessionLookup } from "./SessionLookup.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -18,6 +18,8 @@ const nothingMissed = HttpResponses.error(405, "The stream has ended, and there 
 
 const hasStandaloneStream = HttpResponses.error(409, "The session already has a standalone SSE stream")
 
+const storeFailed = HttpResponses.unavailable("The event store is not available")
+
 const notStored = HttpResponses.error(400, "The stream cannot be resumed: one of its events could not be stored")
 
 /** Returns the name of the stream that this event belongs to. */
@@ -26,14 +28,14 @@ const streamOf = Effect.fnUntraced(function*(
   { connection, hosted }: Found,
   after: string
 ): Effect.fn.Return<string, Response> {
-  const replay = yield* Effect.mapError(
-    store.replay(hosted.id, after),
-    () => HttpResponses.unavailable("The event store is not available")
-  )
+  yield* connection.takenOver
+  const replay = yield* Effect.mapError(store.replay(hosted.id, after), () => storeFailed)
   if (replay === undefined) {
     return yield* Effect.fail(HttpResponses.error(400, "Last-Event-ID names no stored event of this session"))
   }
   const { ended, events, stream } = replay
+  // Without this, the client would resume it again and again, and get neither an event nor an answer.
+  if (!ended && connection.isUnended(stream)) return yield* Effect.fail(storeFailed)
   if (!ended || events.length > 0) return stream
   // 405 makes a client open a new standalone stream: right for one of this host, an endless loop for one of another.
   return yield* Effect.fail(
@@ -42,6 +44,13 @@ const streamOf = Effect.fnUntraced(function*(
       : HttpResponses.error(400, "The stream has ended, and there are no events after Last-Event-ID")
   )
 })
+
+/** Waits until this process may serve the session. One that has closed meanwhile gets its response later. */
+const stillReady = (lookup: SessionLookup, { connection, hosted }: Found): Effect.Effect<void, Response> =>
+  Effect.flatMap(
+    lookup.ready(hosted, undefined),
+    (isReady) => isReady || connection.isClosed ? Effect.void : Effect.fail(hasMoved(undefined))
+  )
 
 /** Makes the route, which opens the standalone stream, or resumes the stream that `Last-Event-ID` names an event of. */
 export const make = (
@@ -59,12 +68,13 @@ export const make = (
     const after = request.headers["last-event-id"]
     const stream = after === undefined || store === undefined ? undefined : yield* Effect.acquireUseRelease(
       Effect.sync(() => hosted.hold()),
-      () => streamOf(store, found, after),
+      // Another process may have taken the session during the wait, and end or continue the stream.
+      () => Effect.tap(streamOf(store, found, after), () => stillReady(lookup, found)),
       (release) => Effect.sync(release)
     )
     // In one step: an interruption happens before there is a body, or closes the body.
     return yield* Effect.suspend((): Effect.Effect<Response, Response> => {
-      if (connection.isClosed) return Effect.fail(unknownSession(undefined))
+      if (connection.isClosed) return Effect.fail(closedSession(connection, undefined))
       hosted.touch()
       if (version !== undefined) connection.reportMismatch(version)
       const body = stream === undefined || after === undefined
@@ -73,7 +83,10 @@ export const make = (
       if (body === undefined) return Effect.fail(stream === undefined ? hasStandaloneStream : notStored)
       body.onClose(hosted.hold())
       // The stream of a call that runs goes on.
-      if (connection.isStandalone(body)) ends(body, sender.principal)
+      if (connection.isStandalone(body)) {
+        ends(body, sender.principal)
+        hosted.reach()
+      }
       return Effect.succeed(HttpResponses.eventStream(body, {}))
     })
   })

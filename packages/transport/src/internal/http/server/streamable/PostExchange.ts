@@ -1,5 +1,6 @@
 /** One POST and its response: the stream origin of the message that the POST carries. */
 import { ErrorCode, JsonRpc, McpError, type RequestId } from "@effect-mcp/protocol"
+import type { EarlierMessages, MovableRequest } from "@effect-mcp/session/Transport"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -8,6 +9,7 @@ import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog, Timeout } from "../StreamWatchdog.ts"
 import * as PostRules from "./PostRules.ts"
+import * as StreamTakeover from "./StreamTakeover.ts"
 
 /** The decision on the response to a POST. `Accepted`: there is no reply. */
 export type PostOutcome =
@@ -68,6 +70,28 @@ const requestIdsIn = (message: JsonRpc.Classified): ReadonlyArray<RequestId.Requ
 
 const sessionEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The session has ended" }
 
+const notTaken: JsonRpc.ErrorObject = {
+  code: ErrorCode.InternalError,
+  message: "The answer could not be stored; send it again"
+}
+
+/** Returns whether a message is an answer, or has one in it. */
+const carriesAnswer = (message: JsonRpc.Classified): boolean =>
+  message._tag === "Response" || (message._tag === "Malformed" && message.malformed.meant !== undefined) ||
+  (message._tag === "Batch" && message.frames.some((frame) => JsonRpc.classify(frame)._tag === "Response"))
+
+/** Returns the reply to a request that an earlier owner has begun, and that this one has refused to go on with. */
+const refused = (reply: JsonRpc.Frame): JsonRpc.Frame =>
+  !JsonRpc.isBatch(reply) && "error" in reply && !McpError.isOutcomeUnknown(reply.error)
+    ? JsonRpc.failure(reply.id, StreamTakeover.outcomeUnknown)
+    : reply
+
+/**
+ * The status of a request that the session did not answer. 503 says that it was not carried out, and a client or a
+ * proxy may send it again.
+ */
+const unansweredStatus = (error: JsonRpc.ErrorObject): number => McpError.isOutcomeUnknown(error) ? 502 : 503
+
 /** The connection, or the server without sessions, that an exchange belongs to. */
 export interface Owner {
   readonly mode: ResponseMode
@@ -76,11 +100,17 @@ export interface Owner {
   readonly watchdog: StreamWatchdog
   /** Whether the client understands priming events, and can resume the stream after one. */
   readonly sendsPrimingEvents: boolean
+  /** Whether the session has begun to end. Absent without a session. */
+  readonly isEnding?: boolean
   readonly openStream: (exchange: PostExchange) => SseStream
   /** Cancels the requests of an exchange that no client reads. */
   readonly abandon: (exchange: PostExchange) => void
-  /** Removes an exchange that has ended, and its stream if it has one. */
-  readonly remove: (exchange: PostExchange, stream: SseStream | undefined) => void
+  /** Removes an exchange that has ended, and its stream if it has one. `ids` are those of its requests. */
+  readonly remove: (
+    exchange: PostExchange,
+    stream: SseStream | undefined,
+    ids: ReadonlyArray<RequestId.RequestId>
+  ) => void
 }
 
 /**
@@ -98,14 +128,47 @@ export class PostExchange {
   #outcome: PostOutcome | undefined
   #resume: ((outcome: PostOutcome) => void) | undefined
   #stream: SseStream | undefined
+  /** The messages of its request that an earlier owner of the session has sent. */
+  readonly #earlier: EarlierMessages | undefined
   #isDetached = false
   #isRejected = false
+  #isKept = false
   #timeout: Timeout | undefined
 
-  constructor(owner: Owner, message: JsonRpc.Classified, rules: PostRules.PostRules = PostRules.handshake) {
+  constructor(
+    owner: Owner,
+    message: JsonRpc.Classified,
+    rules: PostRules.PostRules = PostRules.handshake,
+    earlier?: EarlierMessages
+  ) {
     this.#owner = owner
     this.#message = message
     this.#rules = rules
+    this.#earlier = earlier
+  }
+
+  /** Goes on with a stream of an earlier owner of the session. No client reads it yet. */
+  continueOn(stream: SseStream): void {
+    this.#stream = stream
+    this.#markDetached()
+  }
+
+  /** Returns its request, as one that the next owner of its session may go on with; `undefined` for another message. */
+  movable(session: Pick<MovableRequest, "epoch" | "isOwned" | "session">): MovableRequest | undefined {
+    if (this.#message?._tag !== "Request") return undefined
+    return {
+      ...session,
+      earlier: this.#earlier,
+      keep: (isKept) => {
+        this.#isKept = isKept
+      },
+      canResume: () => this.#stream?.canResume === true
+    }
+  }
+
+  /** Whether it goes on with a request of an earlier owner that no handler has taken. */
+  get isRefused(): boolean {
+    return this.#earlier !== undefined && !this.#isKept
   }
 
   /** The decision on the response, if there is one already. */
@@ -116,6 +179,11 @@ export class PostExchange {
   /** Whether the reply is an error, or the session or server ended before it. */
   get isRejected(): boolean {
     return this.#isRejected
+  }
+
+  /** The ids of the requests in its message, until it has ended. */
+  get requests(): ReadonlyArray<RequestId.RequestId> {
+    return this.#message === undefined ? [] : requestIdsIn(this.#message)
   }
 
   get #isEnded(): boolean {
@@ -148,6 +216,8 @@ export class PostExchange {
   /** Opens the event stream before there is a message, unless the response is decided or must be JSON. */
   startStream(): void {
     if (this.#outcome !== undefined || this.#isEnded || this.#isDetached || this.#owner.mode === "json") return
+    // An answer may wait until it is stored. It has no response but its acknowledgement.
+    if (this.requests.length === 0) return
     if (!this.#rules.opensEarly) return
     this.#openStream(true)
   }
@@ -172,9 +242,17 @@ export class PostExchange {
   }
 
   /** Sends a message in the response. `last`: the message is the reply. */
-  write(message: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
+  write(frame: JsonRpc.Frame, last: boolean): Effect.Effect<void, TransportError.TransportError> {
     const posted = this.#message
-    if (posted === undefined) return OutgoingFrame.noRoute(message)
+    if (posted === undefined) return OutgoingFrame.noRoute(frame)
+    // The next owner of the session goes on with the request.
+    if (last && this.isRefused && this.#owner.isEnding === true) {
+      const stream = this.#stream
+      this.#end()
+      stream?.release()
+      return Effect.void
+    }
+    const message = last && this.isRefused ? refused(frame) : frame
     const encoded = OutgoingFrame.encode(message)
     if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
     const body = encoded.success
@@ -195,14 +273,22 @@ export class PostExchange {
   }
 
   #writeEvent(stream: SseStream, body: string, last: boolean): Effect.Effect<void, TransportError.TransportError> {
-    const written = stream.write(body)
+    const written = last && this.isRefused ? this.#writeRefusal(stream, body) : stream.write(body)
     return last ? Effect.ensuring(written, Effect.sync(() => this.finish())) : written
+  }
+
+  /** Writes the reply to a refused request, after cancellations of the questions that its earlier owner has asked. */
+  #writeRefusal(stream: SseStream, reply: string): Effect.Effect<void, TransportError.TransportError> {
+    const questions = Array.from(this.#earlier?.questions ?? [])
+    const cancellations = questions.map((id) => JSON.stringify(StreamTakeover.cancellationOf(id)))
+    return Effect.forEach([...cancellations, reply], (event) => stream.write(event), { discard: true })
   }
 
   /** Ends the exchange after its reply, or without one. `rejected`: the session sends no more errors for now. */
   finish(rejected = false): void {
     const message = this.#message
     if (message === undefined) return
+    if (rejected && this.requests.length === 0 && carriesAnswer(message)) return this.#refuse(notTaken)
     this.#end()
     if (this.#outcome === undefined) {
       // A session limits the errors it sends for malformed frames; a POST always gets its response.
@@ -221,16 +307,38 @@ export class PostExchange {
   fail(error: JsonRpc.ErrorObject = sessionEnded): void {
     const message = this.#message
     if (message === undefined) return
-    const replies = requestIdsIn(message).map((id) => JsonRpc.failure(id, error))
+    const replies = this.requests.map((id) => JsonRpc.failure(id, error))
     const body = JSON.stringify(message._tag === "Batch" ? replies : replies[0])
     const stream = this.#stream
     this.#isRejected = true
     this.#end()
     if (stream === undefined) {
-      return this.#decide(replies.length === 0 ? accepted : { _tag: "Json", body, status: 503 })
+      return this.#decide(replies.length === 0 ? accepted : { _tag: "Json", body, status: unansweredStatus(error) })
     }
     if (replies.length > 0) stream.endWith(body)
     else stream.end()
+  }
+
+  /**
+   * Ends the exchange because the session goes on at another process. If that has the session already (`isSuperseded`),
+   * it ends the stream of the exchange, or goes on with it. Otherwise only a request goes on that is stored, and whose
+   * stream the client can resume.
+   */
+  leave(error: JsonRpc.ErrorObject, isSuperseded: boolean): void {
+    const stream = this.#stream
+    // An answer that is not stored yet: its sender may send it again.
+    if (this.#message !== undefined && this.requests.length === 0) return this.#refuse(error)
+    const goesOn = isSuperseded || (this.#isKept && stream?.canResume === true)
+    if (stream === undefined || this.#isEnded || !goesOn) return this.fail(error)
+    this.#isRejected = true
+    this.#end()
+    if (isSuperseded) stream.supersede()
+    else stream.release()
+  }
+
+  #refuse(error: JsonRpc.ErrorObject): void {
+    this.#end()
+    this.#decide({ _tag: "Json", body: JSON.stringify(JsonRpc.failure(undefined, error)), status: 503 })
   }
 
   /** Ends the response and keeps the stream. Returns whether the client can resume it (SHS-04). */
@@ -243,9 +351,10 @@ export class PostExchange {
   }
 
   #end(): void {
+    const ids = this.requests
     this.#message = undefined
     this.#markAttached()
-    this.#owner.remove(this, this.#stream)
+    this.#owner.remove(this, this.#stream, ids)
   }
 
   #markAttached(): void {

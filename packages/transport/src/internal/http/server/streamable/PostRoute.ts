@@ -4,15 +4,17 @@ import { SessionId } from "@effect-mcp/session/internal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import type * as StatelessServer from "@effect-mcp/session/StatelessServer"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
+import { isDone } from "../isDone.ts"
 import { onUndelivered } from "../ResponseDelivery.ts"
 import type { ScopeRefusal } from "../ScopeRefusal.ts"
 import type { PostResponse } from "./PostResponse.ts"
-import { idOf, type SessionLookup, unknownSession } from "./SessionLookup.ts"
+import { closedSession, type Found, hasMoved, idOf, type SessionLookup } from "./SessionLookup.ts"
 import type { StatelessPosts } from "./StatelessPosts.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -53,10 +55,12 @@ export const make = (dependencies: PostRouteDependencies) => {
           kind: "streamable-http",
           id,
           principal,
-          client: ClientAddress.of(request)
+          client: ClientAddress.of(request),
+          onEpoch: (epoch) => connection.begin(epoch, principal)
         })
+        connection.closesBy(hosted)
         // A client that does not get the session id can never use the session.
-        const orClose = <A>(effect: Effect.Effect<A>) =>
+        const orClose = <A, E>(effect: Effect.Effect<A, E>) =>
           Effect.onInterrupt(restore(effect), () => hosted.close(peerEnded))
         const exchange = connection.post(received, message)
         const response = yield* orClose(responses.ofReply(exchange, received, { "mcp-session-id": id }))
@@ -86,6 +90,20 @@ export const make = (dependencies: PostRouteDependencies) => {
         ? Effect.fail(HttpResponses.shuttingDown(retryAfterMillis, idOf(message)))
         : posts.serve(received, message, era, responses))
 
+  /** Waits until the session knows what an answer or a cancellation is about, and serves it only if it still may. */
+  const known = (found: Found, message: JsonRpc.Classified): Effect.Effect<Found, Response> => {
+    const knows = found.connection.knows(message)
+    if (isDone(knows)) return Exit.succeed(found)
+    return Effect.flatMap(knows, (isKnown) =>
+      isKnown
+        ? Effect.flatMap(lookup.ready(found.hosted, message), (isReady) =>
+          isReady ? Effect.succeed(found) : Effect.fail(hasMoved(message)))
+        : Effect.fail(HttpResponses.unavailable("The requests of the earlier owner of the session are not known yet", {
+          id: undefined,
+          retryAfterMillis: 1000
+        })))
+  }
+
   /** Serves a message of a session, or opens one. */
   const postInSession = (
     received: HttpGuard.Post,
@@ -98,11 +116,12 @@ export const make = (dependencies: PostRouteDependencies) => {
         ? open(received, message, message.message)
         : Effect.fail(HttpResponses.initializeTooLarge(message.message.id, maxInitializeBytes))
     }
+    const found = lookup.find(received, message)
     return Effect.flatMapEager(
-      lookup.find(received, message),
+      message._tag === "Request" ? found : Effect.flatMapEager(found, (one) => known(one, message)),
       ({ connection, hosted }) =>
         Effect.uninterruptibleMask((restore): Effect.Effect<Response, Response> => {
-          if (connection.isClosed) return Effect.fail(unknownSession(message))
+          if (connection.isClosed) return Effect.fail(closedSession(connection, message))
           // Before the session receives the message, because a stream could open before the session rejects it.
           const refused = scopes.check(host.stateless, message, received)
           if (refused !== undefined) return Effect.fail(refused)

@@ -3,11 +3,13 @@ import type { JsonRpc, RequestId } from "@effect-mcp/protocol"
 import * as Principal from "@effect-mcp/session/Principal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import { HostedConnections } from "../HostedConnections.ts"
 import type * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
+import { isDone } from "../isDone.ts"
 import { type Options, StreamableHttpServerConnection } from "./StreamableHttpServerConnection.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -32,6 +34,18 @@ const noSessionId = (message: JsonRpc.Classified | undefined): Response =>
 export const unknownSession = (message: JsonRpc.Classified | undefined): Response =>
   HttpResponses.error(404, "There is no session with this id; send initialize to start one", { id: idOf(message) })
 
+const notFound: SessionHost.RestoreOutcome = { _tag: "NotFound" }
+
+/** The response to a request whose session another process took while the request arrived. It was not processed. */
+export const hasMoved = (message: JsonRpc.Classified | undefined): Response =>
+  HttpResponses.unavailable("Another process has the session now", { id: idOf(message), retryAfterMillis: 1000 })
+
+/** The response to a message whose session has closed while the message arrived. */
+export const closedSession = (
+  { hasMoved: isElsewhere }: StreamableHttpServerConnection,
+  message: JsonRpc.Classified | undefined
+): Response => isElsewhere ? hasMoved(message) : unknownSession(message)
+
 /** Finds the sessions of a host, and restores them. */
 export class SessionLookup {
   readonly #host: SessionHost.SessionHostShape
@@ -48,35 +62,63 @@ export class SessionLookup {
   }
 
   /** Returns the session that a request names. Errors have the id of `message`, if it is a request. */
-  find(
-    { principal, request }: HttpGuard.Sender,
-    message: JsonRpc.Classified | undefined
-  ): Effect.Effect<Found, Response> {
-    const id = request.headers["mcp-session-id"]
+  find(sender: HttpGuard.Sender, message: JsonRpc.Classified | undefined): Effect.Effect<Found, Response> {
+    const id = sender.request.headers["mcp-session-id"]
     if (id === undefined) return Effect.fail(noSessionId(message))
+    if (sender.hasNoSession === true) return this.#check(undefined, sender, message)
     const found = this.#host.find(id)
-    if (found !== undefined) return this.#check(found, principal, message)
-    const restored = this.#host.restore(id, this.connectionFor(id), {
+    // For any other principal the session does not exist: it waits neither for a lease nor for another process.
+    if (found !== undefined && Principal.isSame(found.principal, sender.principal)) {
+      return this.#serve(found, sender, message)
+    }
+    return Effect.flatMap(this.restore(sender, id, message), (outcome) => {
+      if (outcome._tag === "Elsewhere") return Effect.fail(hasMoved(message))
+      return this.#check(outcome._tag === "NotFound" ? undefined : outcome.hosted, sender, message)
+    })
+  }
+
+  /** Restores a session, unless it is open or belongs to another process. */
+  restore(
+    { principal, request }: HttpGuard.Sender,
+    id: string,
+    message: JsonRpc.Classified | undefined
+  ): Effect.Effect<SessionHost.RestoreOutcome, Response> {
+    const connection = this.connectionFor(id)
+    const restored = this.#host.restore(id, connection, {
       kind: "streamable-http",
       principal,
-      client: ClientAddress.of(request)
+      client: ClientAddress.of(request),
+      onEpoch: (epoch) => connection.begin(epoch, principal)
     })
-    return restored.pipe(
-      Effect.map((outcome) => outcome._tag === "NotFound" ? undefined : outcome.hosted),
-      Effect.catchTags({
-        HostFullError: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(message))),
-        TransportError: () => Effect.undefined,
-        // The host has logged the cause.
-        SessionStoreError: () =>
-          Effect.fail(HttpResponses.unavailable("The session store is not available", { id: idOf(message) }))
-      }),
-      Effect.flatMap((hosted) => this.#check(hosted, principal, message))
+    return Effect.catchTags(restored, {
+      HostFullError: (error) => Effect.fail(HttpResponses.hostFull(error, idOf(message))),
+      OwnerUnknownError: (error) => Effect.fail(HttpResponses.ownerUnknown(error, idOf(message))),
+      TransportError: () => Effect.succeed(notFound),
+      SessionStoreError: () => Effect.fail(HttpResponses.storeFailed(idOf(message)))
+    })
+  }
+
+  /** Waits until this process may serve a session that is open here. Returns whether it still has the session. */
+  ready(hosted: SessionHost.Hosted, message: JsonRpc.Classified | undefined): Effect.Effect<boolean, Response> {
+    const ready = this.#host.ready(hosted)
+    if (isDone(ready)) return Exit.succeed(ready.value)
+    return Effect.mapError(ready, (error) => HttpResponses.ownerUnknown(error, idOf(message)))
+  }
+
+  #serve(
+    hosted: SessionHost.Hosted,
+    sender: HttpGuard.Sender,
+    message: JsonRpc.Classified | undefined
+  ): Effect.Effect<Found, Response> {
+    return Effect.flatMapEager(
+      this.ready(hosted, message),
+      (isReady) => isReady ? this.#check(hosted, sender, message) : Effect.fail(hasMoved(message))
     )
   }
 
   #check(
     hosted: SessionHost.Hosted | undefined,
-    principal: Principal.Principal | undefined,
+    { principal }: HttpGuard.Sender,
     message: JsonRpc.Classified | undefined
   ): Effect.Effect<Found, Response> {
     // While the host drains, 503 instead of 404: another host may restore the session.
@@ -89,8 +131,10 @@ export class SessionLookup {
     }
     const connection = connections.of(hosted)
     // For any other principal the session does not exist.
-    return connection !== undefined && Principal.isSame(hosted.principal, principal)
-      ? Effect.succeed({ hosted, connection })
-      : Effect.fail(unknownSession(message))
+    if (connection === undefined || !Principal.isSame(hosted.principal, principal)) {
+      return Effect.fail(unknownSession(message))
+    }
+    connection.closesBy(hosted)
+    return Effect.succeed({ hosted, connection })
   }
 }

@@ -32,7 +32,7 @@ export interface Options {
 const cleanup = "1 second"
 
 /** The key of streams that cannot be resumed. */
-const noKey = { session: "", stream: "" }
+const noKey = { session: "", stream: "", epoch: 1, requests: [] }
 
 const serverEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The server has ended" }
 

@@ -19,15 +19,17 @@ export const rules: NumericOption.Rules<StreamableOptions> = {
 export const sessionRules = {
   ...rules,
   retryInterval: NumericOption.duration,
-  eventStoreTimeout: NumericOption.duration
+  eventStoreTimeout: NumericOption.finiteDuration,
+  maxForwardedRequests: NumericOption.countFromZero,
+  forwardTimeout: NumericOption.duration
 }
 
-/** Makes the parts of a server from options that are checked. */
-export const make = Effect.fnUntraced(function*(options: StreamableOptions) {
+/** Makes the parts of a server from options that are checked, and from the timeout of its `EventStore`. */
+export const make = Effect.fnUntraced(function*(options: StreamableOptions, storeMillis = 0) {
   const settings = HttpServerSettings.make(options)
   const mode = options.responseMode ?? "adaptive"
   const detachedMillis = Duration.toMillis(options.detachedRequestTimeout ?? "5 minutes")
-  const watchdog = yield* StreamWatchdog.make({ ...settings, detachedMillis })
+  const watchdog = yield* StreamWatchdog.make({ ...settings, detachedMillis, storeMillis })
   const guard = yield* HttpGuard.make(watchdog, settings)
   const responses = PostResponse.make({
     mode,

@@ -1,11 +1,14 @@
 import { JsonRpc } from "@effect-mcp/protocol"
+import * as MemoryBudget from "@effect-mcp/session/MemoryBudget"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { type ClientState, sessionIdentity } from "../../../../../src/internal/http/client/streamable/ClientState.ts"
 import { Exchange } from "../../../../../src/internal/http/client/streamable/Exchange.ts"
+import { Repetitions } from "../../../../../src/internal/http/client/streamable/Repetitions.ts"
 import * as SessionCleanup from "../../../../../src/internal/http/client/streamable/SessionCleanup.ts"
 import { events, json, response, type Script, stateOver } from "../../../../support/scriptedEndpoint.ts"
 
@@ -20,8 +23,10 @@ const over = Effect.fnUntraced(function*(script: Script) {
     Effect.gen(function*() {
       if (state.session === lost) state.session = yield* sessionIdentity("two", true)
     })
+  const scope = yield* Effect.scope
   const exchange = new Exchange({
-    scope: yield* Effect.scope,
+    repetitions: new Repetitions(state, scope, yield* MemoryBudget.MemoryBudget),
+    scope,
     state,
     renew,
     sessions: SessionCleanup.make((session) => state.endpoint.remove({ session, revision: undefined }), 1000),
@@ -34,6 +39,21 @@ const over = Effect.fnUntraced(function*(script: Script) {
     send: (frame: JsonRpc.Frame) => exchange.send(frame)
   }
 })
+
+it.effect("an answer that waits for a new session is not sent there, and a notification is", () =>
+  Effect.gen(function*() {
+    const { send, sent, state } = yield* over(() => response(202))
+    const renewal = { lost: state.session, done: yield* Deferred.make<void, TransportError.TransportError>() }
+    state.renewal = renewal
+    const answering = yield* Effect.forkChild(Effect.flip(send(JsonRpc.success(5, {}))), { startImmediately: true })
+    const notifying = yield* Effect.forkChild(send(JsonRpc.notification("x")), { startImmediately: true })
+    state.session = yield* sessionIdentity("two", true)
+    state.renewal = undefined
+    yield* Deferred.succeed(renewal.done, undefined)
+    assert.strictEqual((yield* Fiber.join(answering)).reason._tag, "SessionLost")
+    yield* Fiber.join(notifying)
+    assert.deepStrictEqual(sent.map(({ message, session }) => [message?.method, session]), [["x", "two"]])
+  }))
 
 describe("a request", () => {
   it.effect("[HTTP-10] delivers a JSON body, and marks its session as used", () =>

@@ -1,3 +1,4 @@
+import { JsonRpc } from "@effect-mcp/protocol"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -21,7 +22,7 @@ const brokenStream = Effect.fnUntraced(function*(script: Script, firstId = "a") 
   const resumed = resume(
     parts.state,
     (lost) => Effect.sync(() => void renewed.push(lost)),
-    { method: "tools/call", reader, session: parts.state.session, cause }
+    { message: JsonRpc.request(7, "tools/call", { name: "book" }), reader, session: parts.state.session, cause }
   )
   return { ...parts, resumed, renewed }
 })
@@ -123,7 +124,12 @@ it.effect("a request whose stream is not authorized again may have been carried 
     const cause = yield* reader.follow(events([["a", ""]], broken))
     const error = required(Effect.never)
     const resuming = yield* Effect.forkChild(
-      resume(state, () => Effect.fail(error), { method: "tools/call", reader, session: state.session, cause }),
+      resume(state, () => Effect.fail(error), {
+        message: JsonRpc.request(7, "tools/call", { name: "book" }),
+        reader,
+        session: state.session,
+        cause
+      }),
       { startImmediately: true }
     )
     yield* TestClock.adjust("1 minute")

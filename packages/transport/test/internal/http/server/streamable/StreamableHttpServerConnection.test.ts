@@ -58,6 +58,7 @@ describe("the connection of a session over Streamable HTTP", () => {
         append: () => Effect.never,
         replay: () => Effect.never,
         end: () => Effect.never,
+        takeOver: () => Effect.never,
         drop: () => Effect.never
       }
       const connection = yield* open(new GuardedEventStore(hanging, 5000, yield* Clock.Clock))

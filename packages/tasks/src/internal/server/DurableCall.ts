@@ -1,0 +1,450 @@
+/**
+ * A call of a session that goes on at the next owner of the session: a stored task without an id for the client.
+ *
+ * It has no lease. The owner of the session runs it, and the epoch of the session says whose changes count.
+ */
+import { ErrorCode, type JsonRpc, McpError } from "@effect-mcp/protocol"
+import { monotonicMillis } from "@effect-mcp/session/internal"
+import {
+  ClientQuestion,
+  DurableRequest,
+  OnceSteps,
+  OwnErrors,
+  type StoredCall,
+  type TaskServer
+} from "@effect-mcp/session/internalEngine"
+import { type QuestionOptions, RequestContext } from "@effect-mcp/session/RequestContext"
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberMap from "effect/FiberMap"
+import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import type * as StoredTask from "../../StoredTask.ts"
+import type { Created, TaskStoreError } from "../../TaskStore.ts"
+import * as DurableCallId from "../runs/DurableCallId.ts"
+import { trust } from "../trust.ts"
+import * as ForwardedContext from "./ForwardedContext.ts"
+import * as QuestionOutcome from "./QuestionOutcome.ts"
+import * as ResumedCall from "./ResumedCall.ts"
+import * as StoredSteps from "./StoredSteps.ts"
+import type { TaskEndpoint } from "./TaskEndpoint.ts"
+import { TaskQuestions } from "./TaskQuestions.ts"
+
+type Service = RequestContext["Service"]
+
+type Handling<R> = Effect.Effect<unknown, McpError.McpError, R>
+
+/** The number of times that the deletion of a call is tried before its first question, a second apart. */
+const leaveAttempts = 30
+
+/** The number of times that an answer is tried to be stored, before its sender has to send it again. */
+const answerAttempts = 3
+
+/** The time after which a question is asked again that could not be sent, in milliseconds. */
+const askAgainMillis = 500
+
+/** The number of times that one answer may be sent while it is being stored. */
+const maxWaiting = 8
+
+/** The error of a call whose task was deleted, or has got another owner. */
+const lost = McpError.outcomeUnknown("The call is no longer stored, and its outcome is unknown")
+
+/** The error of a call that was not carried out, because it is not certain whether the store has it. */
+const notStored = McpError.received({
+  code: ErrorCode.Overloaded,
+  message: "Overloaded: the call could not be stored; send it again later"
+})
+
+/** The server of a call. */
+interface CallServer {
+  readonly endpoint: TaskEndpoint
+  readonly server: TaskServer
+  /** Whether the call ends with its process from its first question on. */
+  readonly endsWithQuestion: boolean
+}
+
+/** The call, and the server that serves it. */
+interface Dependencies extends CallServer {
+  /** The id of the task. */
+  readonly id: string
+  readonly durable: DurableRequest
+  readonly call: Service
+  readonly asking: FiberMap.FiberMap<string>
+  readonly fork: (effect: Effect.Effect<unknown>) => void
+}
+
+/** The run of a stored call. */
+class DurableCall {
+  readonly #dependencies: Dependencies
+  readonly #id: string
+  readonly #errors = new OwnErrors()
+  /** The acknowledgements of answers that are being stored, by the keys of their questions. */
+  readonly #storing = new Map<string, Array<(isStored: boolean) => void>>()
+  readonly #lost = Deferred.makeUnsafe<never, McpError.McpError>()
+  /** Whether the call is stored, and goes on at the next owner of its session. */
+  #goesOn = false
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+    this.#id = dependencies.id
+  }
+
+  /** Stores the call, unless it goes on here. Returns `undefined` without room for it. */
+  begin(message: JsonRpc.Request): Effect.Effect<StoredTask.StoredTask | undefined, McpError.McpError> {
+    const { call, durable: { earlier, epoch }, endpoint: { runs } } = this.#dependencies
+    // `StoredCalls` has taken it over.
+    if (earlier !== undefined) return Effect.succeed(trust<StoredTask.StoredTask>(trust<StoredCall>(earlier.call).task))
+    const { method, params } = message
+    return Effect.clockWith((clock) => {
+      const { lease: _, ...described } = runs.taskOf(
+        {
+          principal: call.principal?.id,
+          request: { method, params },
+          ttlMillis: Number.POSITIVE_INFINITY,
+          resumption: ResumedCall.resumptionOf(call)
+        },
+        clock.currentTimeMillisUnsafe()
+      )
+      return this.#store({ ...described, id: this.#id, call: { epoch } }, clock)
+    })
+  }
+
+  #store(
+    task: StoredTask.StoredTask,
+    clock: Clock.Clock
+  ): Effect.Effect<StoredTask.StoredTask | undefined, McpError.McpError> {
+    const { endpoint: { tasks, warnings } } = this.#dependencies
+    const put = tasks.put(task)
+    return put.pipe(
+      Effect.flatMap((created) => created === "Taken" ? this.#settle(task, put) : Effect.succeed(created)),
+      Effect.catch(() => this.#settle(task, put)),
+      Effect.mapError(() => notStored),
+      Effect.flatMap((created) => {
+        switch (created) {
+          case "Stored":
+            return Effect.succeed(task)
+          case "Taken":
+            return Effect.fail(notStored)
+          case "TooLarge":
+          case "TooMany":
+            return warnings.take(monotonicMillis(clock))
+              ? Effect.as(
+                Effect.logWarning("a call ends with its process: its principal has too many tasks"),
+                undefined
+              )
+              : Effect.undefined
+        }
+      })
+    )
+  }
+
+  /**
+   * Finds out whether a task is stored, after the store has failed or had one with this id. What is not known would be
+   * run again by the next owner, with the steps of this run missing.
+   */
+  #settle(
+    task: StoredTask.StoredTask,
+    put: Effect.Effect<Created, TaskStoreError>
+  ): Effect.Effect<Created, TaskStoreError> {
+    const { durable: { epoch }, endpoint: { tasks } } = this.#dependencies
+    return Effect.flatMap(tasks.stored(this.#id), (found) => {
+      if (found === undefined) return put
+      if (found.createdAt === task.createdAt && this.#isOurs(found)) return Effect.succeed("Stored")
+      // A client has used the id of its request before, and the call of that could not be deleted.
+      return Effect.andThen(tasks.removeOwn(this.#id, ({ call }) => call !== undefined && call.epoch <= epoch), put)
+    })
+  }
+
+  /** Runs the handler of the call. */
+  run<R>(task: StoredTask.StoredTask, handling: Handling<R>): Handling<R> {
+    const { durable, endpoint: { tasks }, fork } = this.#dependencies
+    this.#goesOn = true
+    durable.keep(true)
+    // A process that stops may have stored the call since then.
+    durable.handOn()
+    durable.afterReply((reply) => {
+      // The next owner of the session has the call, or may have it. Without its reply, the call runs again when its
+      // client resumes the stream.
+      if (!this.#goesOn || durable.hasMoved || reply === "Lost") return
+      // Nothing runs a call again that has its reply, unless this process has lost its lease meanwhile.
+      if (reply === "Sent" && durable.isOwned) fork(Effect.ignoreCause(tasks.remove(this.#id)))
+      else if (reply === "Sent" || durable.isOwned) fork(this.#remove)
+    })
+    const served = Effect.updateContext(handling, (services: Context.Context<never>) =>
+      // The services of the call, with its own context in their place.
+      trust<Context.Context<R>>(Context.add(services, RequestContext, this.#contextOf(task))))
+    const adopted = Effect.andThen(
+      Effect.forEach(
+        task.questions.filter(({ answer, failure }) => answer === undefined && failure === undefined),
+        (question) => this.#beginToAsk(question),
+        { discard: true }
+      ),
+      Effect.sync(() => durable.earlier?.adopted())
+    )
+    return Effect.raceFirst(Effect.andThen(adopted, served), Deferred.await(this.#lost))
+  }
+
+  /** Leaves the call of a session that moves to its next owner. */
+  get end(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { durable } = this.#dependencies
+      // A process that blocks its lease away fails, and may do so at each start of the call.
+      if (!this.#goesOn || !durable.isHandedOn) return Effect.void
+      return durable.canResume ? this.#handOn : this.#remove
+    })
+  }
+
+  #contextOf(task: StoredTask.StoredTask): Service {
+    const { call, endpoint: { tasks }, server: { maxStepCharacters, projection } } = this.#dependencies
+    const id = this.#id
+    const steps = new OnceSteps.OnceSteps(
+      { maxCharacters: maxStepCharacters },
+      // `persist` has stored results of steps.
+      task.steps.map(({ key, result }) => [key, trust<OnceSteps.StepResult>(result)] as const)
+    )
+    const isOurs = this.#isOurs
+    const gone = this.#gone
+    steps.persist = (key, result) => StoredSteps.persist({ tasks, id, isOurs, gone }, { key, result })
+    const questions = new TaskQuestions({
+      tasks,
+      id,
+      profile: call.profile,
+      projection,
+      runs: { isOurs, isHandedOn: () => this.#dependencies.durable.hasMoved },
+      gone,
+      asking: {
+        nextId: () => this.#dependencies.durable.nextId(),
+        begin: (question) => this.#beginToAsk(question),
+        stop: (key) => FiberMap.remove(this.#dependencies.asking, key)
+      }
+    })
+    const request = (
+      name: string,
+      params: object,
+      options?: QuestionOptions
+    ): ReturnType<TaskQuestions["ask"]> => {
+      const row = ClientQuestion.rowOf(name)
+      if (this.#dependencies.endsWithQuestion && this.#goesOn) {
+        steps.persist = undefined
+        return Effect.andThen(this.#leave, Effect.suspend(() => request(name, params, options)))
+      }
+      return row === undefined || !this.#goesOn
+        // Its caller has the type of its params.
+        ? trust<(...args: ReadonlyArray<unknown>) => ReturnType<TaskQuestions["ask"]>>(call.request)(
+          name,
+          params,
+          options
+        )
+        : this.#errors.of(questions.ask(row, params, options))
+    }
+    const once = (key: string, schemas: OnceSteps.StepSchemas, step: Effect.Effect<unknown, unknown>) =>
+      Effect.suspend(() => steps.run(key, schemas, Effect.andThen(this.#untilOwned(), step)))
+    return ForwardedContext.make(() => call, {
+      // The question checks the answer against the schema of its method, and the schemas decode to the types of a step.
+      request: trust<Service["request"]>(request),
+      once: trust<Service["once"]>(once),
+      isHandedOn: Effect.sync(() => {
+        const { durable } = this.#dependencies
+        // `end` removes a call whose client cannot resume it. One that another process takes is decided there.
+        return this.#goesOn && durable.hasMoved && (!durable.isHandedOn || durable.canResume)
+      }),
+      isOwnError: (error) => this.#errors.has(error) || call.isOwnError(error)
+    })
+  }
+
+  /** Whether this process has the session, and so the call. */
+  readonly #isOurs = ({ call, outcome }: Pick<StoredTask.StoredTask, "call" | "outcome">): boolean =>
+    outcome === undefined && call?.epoch === this.#dependencies.durable.epoch
+
+  /**
+   * Waits until this process has the session for certain. Without this, a process that was paused before a step would
+   * run it, although the next owner of the session has stored its result meanwhile.
+   */
+  #untilOwned(): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      !this.#goesOn || this.#dependencies.durable.isOwned
+        // Its client may be able to resume the stream by now, if the process stops.
+        ? Effect.sync(() => this.#dependencies.durable.handOn())
+        : Effect.andThen(Effect.interruptible(Effect.sleep("200 millis")), this.#untilOwned())
+    )
+  }
+
+  /** Ends the run with an error, because its task is gone. The next owner of the session replies itself. */
+  get #gone(): Effect.Effect<never> {
+    return Effect.suspend(() => {
+      if (!this.#dependencies.durable.hasMoved) Deferred.doneUnsafe(this.#lost, Exit.fail(lost))
+      return Effect.interruptible(Effect.never)
+    })
+  }
+
+  // ===================================================================================================================
+  // Questions
+  // ===================================================================================================================
+
+  #beginToAsk(question: StoredTask.TaskQuestion): Effect.Effect<void> {
+    const { asking, durable } = this.#dependencies
+    durable.handOn()
+    return Effect.flatMap(FiberMap.has(asking, question.key), (isAsked) =>
+      isAsked
+        ? Effect.void
+        : Effect.asVoid(FiberMap.run(asking, question.key, this.#ask(question), { startImmediately: true })))
+  }
+
+  /** Asks a question on the stream of the call, or waits for the answer to one that the client has. */
+  #ask(question: StoredTask.TaskQuestion): Effect.Effect<void> {
+    const { isSent, key, request: { method, params = {} }, requestId } = question
+    const { durable, fork } = this.#dependencies
+    const row = ClientQuestion.rowOf(method)
+    // Each question of a durable call has an id, and a method that can be asked.
+    if (row === undefined || requestId === undefined) return Effect.void
+    const asked = durable.ask(trust<ClientQuestion.ServerRow>(row), params, {
+      timeout: Number.POSITIVE_INFINITY,
+      movable: {
+        id: requestId,
+        isSent: isSent === true || durable.earlier?.questions.has(requestId) === true,
+        onSent: () => fork(this.#markSent(key)),
+        isAnswered: () => this.#storing.has(key),
+        onAnswer: (response, acknowledge) => this.#answer(key, QuestionOutcome.ofResponse(response), acknowledge)
+      }
+    })
+    return Effect.catchCause(
+      Effect.flatMap(Effect.result(asked), (response) => {
+        // `onAnswer` has stored the outcome.
+        if (QuestionOutcome.of(response) !== undefined || Result.isSuccess(response) || durable.isEnding) {
+          return Effect.void
+        }
+        // The question is open in the store, and waits for its answer again. The client may have it if its stream has
+        // stalled.
+        const { reason } = response.failure
+        const mayHaveIt = reason._tag === "SendFailed" && reason.error.reason._tag === "StreamStalled"
+        const again = { ...question, isSent: isSent === true || mayHaveIt }
+        return Effect.delay(Effect.suspend(() => this.#ask(again)), askAgainMillis)
+      }),
+      (cause) =>
+        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("a question of a call failed", cause)
+    )
+  }
+
+  /** Records that the client has a question: the events of its stream may be deleted before the call ends. */
+  #markSent(key: string): Effect.Effect<void> {
+    return Effect.ignoreCause(this.#dependencies.endpoint.tasks.change(this.#id, (task) =>
+      this.#isOurs(task)
+        ? {
+          questions: task.questions.map((one) => one.key === key ? { ...one, isSent: true } : one),
+          updatedAt: task.updatedAt
+        }
+        : undefined))
+  }
+
+  /** Stores an answer, and acknowledges it then. One that is sent again meanwhile is acknowledged with it. */
+  #answer(
+    key: string,
+    outcome: QuestionOutcome.QuestionOutcome,
+    acknowledge: (isStored: boolean) => void
+  ): void {
+    const waiting = this.#storing.get(key)
+    if (waiting !== undefined) return waiting.length < maxWaiting ? void waiting.push(acknowledge) : acknowledge(false)
+    const acknowledgements = [acknowledge]
+    this.#storing.set(key, acknowledgements)
+    this.#dependencies.fork(Effect.map(this.#storeAnswer(key, outcome), (isStored) => {
+      this.#storing.delete(key)
+      for (const one of acknowledgements) one(isStored)
+    }))
+  }
+
+  /** Returns whether the store has the answer, or the question is closed. Otherwise the sender sends it again. */
+  #storeAnswer(key: string, outcome: QuestionOutcome.QuestionOutcome): Effect.Effect<boolean> {
+    const { endpoint: { tasks } } = this.#dependencies
+    let isOurs = false
+    const store = (outcome: QuestionOutcome.QuestionOutcome) =>
+      tasks.change(this.#id, (task) => {
+        isOurs = this.#isOurs(task)
+        const isOpen = isOurs &&
+          task.questions.some((one) => one.key === key && one.answer === undefined && one.failure === undefined)
+        return isOpen
+          ? { questions: task.questions.map((one) => one.key === key ? { ...one, ...outcome } : one) }
+          : undefined
+      })
+    const problem = "the answer does not fit into the bytes that all tasks of a principal may have together"
+    const stored = Effect.flatMap(
+      store(outcome),
+      (changed) =>
+        changed._tag === "TooLarge" ? store({ failure: { _tag: "InvalidResult", problem } }) : Effect.succeed(changed)
+    )
+    const attempts = { times: answerAttempts - 1, schedule: Schedule.spaced("1 second") }
+    return Effect.matchCause(Effect.retry(stored, attempts), {
+      onSuccess: ({ _tag }) => _tag === "Changed" || (_tag === "Unchanged" && isOurs),
+      onFailure: () => false
+    })
+  }
+
+  // ===================================================================================================================
+  // The end of the call
+  // ===================================================================================================================
+
+  /** Lets the call end with its process, as that of any other tool. Waits until no other process can run it again. */
+  get #leave(): Effect.Effect<void> {
+    const { durable, endpoint: { tasks } } = this.#dependencies
+    const removed = Effect.suspend(() => tasks.removeOwn(this.#id, this.#isOurs))
+    return Effect.andThen(
+      Effect.orDie(Effect.retry(removed, { times: leaveAttempts, schedule: Schedule.spaced("1 second") })),
+      Effect.sync(() => {
+        this.#goesOn = false
+        durable.keep(false)
+      })
+    )
+  }
+
+  /** A stop is no failure of the run, so that it does not count. */
+  get #handOn(): Effect.Effect<void> {
+    const { tasks } = this.#dependencies.endpoint
+    return Effect.ignoreCause(tasks.change(this.#id, (task) => {
+      const { resumption, updatedAt } = task
+      return this.#isOurs(task) && resumption !== undefined
+        ? { resumption: { ...resumption, runs: resumption.runs - 1 }, updatedAt }
+        : undefined
+    }))
+  }
+
+  /** A call that stays in the store is deleted by the next owner of its session, or when its lifetime is over. */
+  get #remove(): Effect.Effect<void> {
+    return Effect.ignoreCause(this.#dependencies.endpoint.tasks.removeOwn(this.#id, this.#isOurs))
+  }
+}
+
+/** Serves a call of a resumable tool, which goes on at the next owner of its session. */
+export const serve = <R>(
+  server: CallServer,
+  message: JsonRpc.Request,
+  handling: Handling<R>
+): Handling<R | RequestContext> =>
+  Effect.flatMap(RequestContext, (call): Handling<R> => {
+    const durable = DurableRequest.of(call)
+    if (durable === undefined) return handling
+    // A scope of its own: the questions end before the reply, and the handler keeps the scope of its request.
+    return Effect.scopedWith((scope) =>
+      // An interruption after the call was stored would leave it in the store.
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function*(): Effect.fn.Return<unknown, McpError.McpError, R> {
+          const context = yield* Effect.context<never>()
+          const run = new DurableCall({
+            ...server,
+            id: yield* DurableCallId.of(durable.session, call.id),
+            durable,
+            call,
+            asking: yield* Scope.provide(FiberMap.make<string>(), scope),
+            fork: (effect) => void Effect.runForkWith(context)(server.endpoint.runs.fork(Effect.asVoid(effect)))
+          })
+          const task = yield* run.begin(message)
+          return yield* task === undefined
+            ? restore(handling)
+            : Effect.ensuring(restore(run.run(task, handling)), run.end)
+        })
+      )
+    )
+  })
