@@ -7,7 +7,7 @@
 import {
   Content,
   type Elicitation,
-  ElicitationSchema,
+  type ElicitationSchema,
   type Logging,
   type McpError,
   type Progress,
@@ -18,7 +18,7 @@ import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ElicitationCancelledError, ElicitationDeclinedError, type ElicitationError } from "./ElicitationError.ts"
-import * as JsonCodec from "./internal/schema/JsonCodec.ts"
+import * as PreparedForm from "./internal/schema/PreparedForm.ts"
 import * as UnfitAnswer from "./internal/schema/UnfitAnswer.ts"
 import { trust } from "./internal/trust.ts"
 
@@ -44,23 +44,6 @@ export const McpRequest = RequestContext.RequestContext
  * @category services
  */
 export type McpRequest = RequestContext.RequestContext
-
-interface PreparedForm {
-  readonly form: ElicitationSchema.ElicitationSchema
-  readonly codec: JsonCodec.JsonCodec
-}
-
-/** The forms of the schemas that handlers elicit. Each schema is prepared once. */
-const forms = new WeakMap<Schema.Constraint, PreparedForm>()
-
-const formOf = (schema: Schema.Constraint): PreparedForm => {
-  const existing = forms.get(schema)
-  if (existing !== undefined) return existing
-  // `Constraint` has no other members than a schema.
-  const prepared = { form: ElicitationSchema.fromSchema(trust<Schema.Top>(schema)), codec: JsonCodec.make(schema) }
-  forms.set(schema, prepared)
-  return prepared
-}
 
 /** Fails if the user has not accepted. */
 const accepted = (
@@ -113,7 +96,7 @@ export const elicit = <S extends Schema.Constraint>(
 > =>
   // The codec decodes to the type of its schema, and needs its services.
   trust(Effect.suspend(() => {
-    const { codec, form } = formOf(schema)
+    const { codec, form } = PreparedForm.of(schema)
     return RequestContext.elicit({ message, requestedSchema: form }, options).pipe(
       Effect.flatMap((result) => accepted(message, result)),
       Effect.flatMap((content) =>
@@ -320,6 +303,27 @@ export const once: typeof RequestContext.once = RequestContext.once
  * @category tasks
  */
 export const becomeTask: Effect.Effect<boolean, McpError.McpError, McpRequest> = RequestContext.becomeTask
+
+/**
+ * Returns, in a handler that is being interrupted, whether another run of it goes on after this one: at the next owner
+ * of its session, in another process that runs its task, or when the client of revision 2026-07-28 has answered its
+ * questions. Then work that the handler has started elsewhere must go on as well.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const waitFor = (result: Effect.Effect<string>, stop: Effect.Effect<void>) =>
+ *   Effect.onInterrupt(
+ *     result,
+ *     () => Effect.flatMap(McpRequest.isHandedOn, (goesOn) => goesOn ? Effect.void : stop)
+ *   )
+ * ```
+ *
+ * @category tasks
+ */
+export const isHandedOn: Effect.Effect<boolean, never, McpRequest> = RequestContext.isHandedOn
 
 /**
  * Returns whether the sender of the request has all of these scopes. An anonymous sender of a transport that

@@ -3,6 +3,7 @@
  *
  * @stability unstable
  */
+import { ChangeBus } from "@effect-mcp/session/ChangeBus"
 import { monotonicMillis, PreparedResult, Weight } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
@@ -10,6 +11,8 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import { KeptResult } from "./internal/entries/KeptResult.ts"
 import { CachedResults } from "./internal/middleware/CachedResults.ts"
 import * as Caller from "./internal/middleware/Caller.ts"
@@ -40,7 +43,32 @@ export interface Options {
   readonly maxBytes?: number
 }
 
-const caches = new WeakMap<object, CachedResults>()
+/** The results of a middleware, and the effect that invalidates those of the other processes. */
+interface SharedResults {
+  readonly results: CachedResults
+  readonly publish: Effect.Effect<void>
+}
+
+const caches = new WeakMap<object, SharedResults>()
+
+/** The kind of a change that says that results of a middleware are stale. */
+const stale = "results"
+
+/**
+ * Removes the results whenever another process invalidates some: the function that chooses them cannot be sent. Returns
+ * the effect that does the same there.
+ */
+const shared = (results: CachedResults, scope: string): Effect.Effect<Effect.Effect<void>, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const bus = yield* Effect.serviceOption(ChangeBus)
+    if (Option.isNone(bus)) return Effect.void
+    const removeAll = () => results.remove(() => true)
+    const onChange = ({ kind }: { readonly kind: string }) => {
+      if (kind === stale) removeAll()
+    }
+    yield* bus.value.subscribe({ scope, onChange, onGap: removeAll })
+    return bus.value.publish({ scope, kind: stale, key: "" })
+  })
 
 /** The methods with results that can be kept. */
 const cachedMethods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
@@ -108,51 +136,56 @@ export const layer = <Self extends McpMiddleware.AnyId>(
   middleware: Context.Key<Self, McpMiddleware.McpMiddleware<never, never>>,
   { maxBytes = 16 * 1024 * 1024, maxEntries = 1_000, timeToLive }: Options
 ): Layer.Layer<Self> =>
-  Layer.sync(middleware, () => {
-    const results = new CachedResults({ maxBytes, maxEntries })
-    const times = typeof timeToLive === "function" ? undefined : new Map(Object.entries(timeToLive))
-    const timeOf = (target: McpMiddleware.Target): Duration.Input | undefined =>
-      typeof timeToLive === "function" ? timeToLive(target) : times?.get(target.name ?? "")
-    // A client could fill the log with arguments that are nested too deeply.
-    let hasWarned = false
-    const cached: McpMiddleware.McpMiddleware<never, never> = (handler, target) => {
-      const time = cachedMethods.has(target.method) && target.name !== undefined ? timeOf(target) : undefined
-      if (time === undefined) return handler
-      return Effect.gen(function*() {
-        const key = keyOf(target, yield* RequestContext.RequestContext)
-        if (key === undefined) {
-          if (!hasWarned) yield* Effect.logWarning(notKept)
-          hasWarned = true
-          return yield* handler
-        }
-        const began = yield* Effect.map(Clock.Clock, monotonicMillis)
-        const known = results.get(key, began)
-        if (known !== undefined) {
-          return target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known
-        }
-        const { removals } = results
-        const result = yield* handler
-        // Without the second condition, a result that was read before an invalidation would be kept after it.
-        if (Outcome.ofResult(result) === "success" && results.removals === removals) {
-          const text = PreparedResult.textOf(PreparedResult.make(result))
-          results.set(key, {
-            result,
-            target,
-            until: began + Duration.toMillis(Duration.fromInputUnsafe(time)),
-            // A transport that writes bytes keeps those beside the text.
-            bytes: bytesOf(key) + 2 * bytesOf(text ?? "") + Weight.of(result) + Weight.of(target.arguments)
-          })
-        }
-        return result
-      })
-    }
-    caches.set(cached, results)
-    return cached
-  })
+  Layer.effect(
+    middleware,
+    Effect.gen(function*() {
+      const results = new CachedResults({ maxBytes, maxEntries })
+      const publish = yield* shared(results, middleware.key)
+      const times = typeof timeToLive === "function" ? undefined : new Map(Object.entries(timeToLive))
+      const timeOf = (target: McpMiddleware.Target): Duration.Input | undefined =>
+        typeof timeToLive === "function" ? timeToLive(target) : times?.get(target.name ?? "")
+      // A client could fill the log with arguments that are nested too deeply.
+      let hasWarned = false
+      const cached: McpMiddleware.McpMiddleware<never, never> = (handler, target) => {
+        const time = cachedMethods.has(target.method) && target.name !== undefined ? timeOf(target) : undefined
+        if (time === undefined) return handler
+        return Effect.gen(function*() {
+          const key = keyOf(target, yield* RequestContext.RequestContext)
+          if (key === undefined) {
+            if (!hasWarned) yield* Effect.logWarning(notKept)
+            hasWarned = true
+            return yield* handler
+          }
+          const began = yield* Effect.map(Clock.Clock, monotonicMillis)
+          const known = results.get(key, began)
+          if (known !== undefined) {
+            return target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known
+          }
+          const { removals } = results
+          const result = yield* handler
+          // Without the second condition, a result that was read before an invalidation would be kept after it.
+          if (Outcome.ofResult(result) === "success" && results.removals === removals) {
+            const text = PreparedResult.textOf(PreparedResult.make(result))
+            results.set(key, {
+              result,
+              target,
+              until: began + Duration.toMillis(Duration.fromInputUnsafe(time)),
+              // A transport that writes bytes keeps those beside the text.
+              bytes: bytesOf(key) + 2 * bytesOf(text ?? "") + Weight.of(result) + Weight.of(target.arguments)
+            })
+          }
+          return result
+        })
+      }
+      caches.set(cached, { results, publish })
+      return cached
+    })
+  )
 
 /**
  * Removes kept results: all, or those of some targets. A handler that changes data calls it after the change. Results
- * of requests that run at this time are not kept.
+ * of requests that run at this time are not kept. With a `ChangeBus`, the other processes remove all results of the
+ * middleware of this key, because they do not receive the function.
  *
  * @example
  * ```ts
@@ -168,4 +201,9 @@ export const layer = <Self extends McpMiddleware.AnyId>(
 export const invalidate = <Self extends McpMiddleware.AnyId>(
   middleware: Context.Key<Self, McpMiddleware.McpMiddleware<never, never>>,
   which: (target: McpMiddleware.Target) => boolean = () => true
-): Effect.Effect<void, never, Self> => Effect.map(middleware, (cached) => caches.get(cached)?.remove(which))
+): Effect.Effect<void, never, Self> =>
+  Effect.flatMap(middleware, (cached) => {
+    const known = caches.get(cached)
+    known?.results.remove(which)
+    return known?.publish ?? Effect.void
+  })

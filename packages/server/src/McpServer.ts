@@ -6,6 +6,7 @@
 import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
 import { LoadedPackages } from "@effect-mcp/protocol/internal"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
+import { ChangeBus } from "@effect-mcp/session/ChangeBus"
 import { SealInMemory } from "@effect-mcp/session/internal"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
@@ -82,7 +83,13 @@ export class McpServer extends Context.Service<McpServer, McpServerShape>()("@ef
  *
  * @category models
  */
-export interface TaskOptions extends Omit<ServerTasks.Options, "tools"> {}
+export interface TaskOptions extends Omit<ServerTasks.Options, "tools"> {
+  /**
+   * Whether the call of a tool that only reads (`Tool.Readonly`) is run again by the next owner of its session, as long
+   * as it has asked its client nothing. Each call of such a tool costs two writes then. Default: no.
+   */
+  readonly repeatsReading?: boolean
+}
 
 /**
  * Options of the lists and of subscriptions.
@@ -105,6 +112,12 @@ export interface RegistryOptions {
   readonly logging?: false
   /** Options of the tasks of tools with the annotation `McpTool.Task`. */
   readonly tasks?: TaskOptions
+  /**
+   * The name under which the processes of a server share changes, if a `ChangeBus` is provided: those that `McpServer`
+   * is told of, and those of the registered groups. Default: the `name` of the server. `makeStatelessHandlers` does not
+   * know that name, and shares nothing by default.
+   */
+  readonly changeScope?: string
 }
 
 /**
@@ -236,11 +249,24 @@ const tasksOf = (
       () => ambient
     )
     const store = Option.isSome(given) ? given.value : yield* TaskStore.makeMemory()
+    const { repeatsReading = false, ...settings } = options ?? {}
     return yield* Effect.provideService(
-      ServerTasks.make({ ...options, tools: (tool) => registry.taskOf(tool) }),
+      ServerTasks.make({ ...settings, tools: (tool) => registry.taskOf(tool, repeatsReading) }),
       TaskStore.TaskStore,
       store
     )
+  })
+
+/** Shares the changes of a running server with its other processes, if there is a bus. */
+const shareChanges = (
+  registry: ServerRegistry,
+  groups: Context.Context<never>,
+  scope: string | undefined
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const ambient = yield* Effect.serviceOption(ChangeBus)
+    const bus = Option.orElse(Context.getOption(groups, ChangeBus), () => ambient)
+    if (Option.isSome(bus) && scope !== undefined) yield* registry.share(bus.value, scope)
   })
 
 /** Builds the groups of a server. Their Layers are built for this server alone, because they register with it. */
@@ -306,6 +332,7 @@ export const layerHost = <A, E, R, RO = never>(
     const options = inInfo<HostOptions<RO>>(named)
     const { context, references, registry } = yield* build(groups, options)
     const tasks = yield* tasksOf(registry, context, options.tasks)
+    yield* shareChanges(registry, context, options.changeScope ?? options.info.name)
     const serving = yield* registry.serving(true, tasks !== undefined)
     // The session provides the services of requests and notifications, which the type `RO` may contain.
     const { onClosed, onOpened, ...rest } = trust<HostOptions<OptionServices<RO>>>(options)
@@ -391,6 +418,7 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
   const options = inInfo<Options<RO>>(named)
   const { context, references, registry } = yield* build(groups, options)
   const tasks = yield* tasksOf(registry, context, options.tasks)
+  yield* shareChanges(registry, context, options.changeScope ?? options.info.name)
   const serving = yield* registry.serving(true, tasks !== undefined)
   // The session provides the services of requests and notifications, which the type `RO` may contain.
   const own = trust<Options<OptionServices<RO>>>(options)
@@ -488,8 +516,9 @@ export const makeStatelessHandlers = <A, E, R>(
   options: RegistryOptions = {}
 ): Effect.Effect<Handlers.Handlers<"client", RequestServices>, E, Scope.Scope | Exclude<R, McpServer>> =>
   Effect.gen(function*() {
-    const { references, registry } = yield* build(groups, options)
+    const { context, references, registry } = yield* build(groups, options)
     yield* Effect.sync(() => references.rejectAll())
+    yield* shareChanges(registry, context, options.changeScope)
     const { handlers, needsSessions } = yield* registry.serving(false)
     const required = needsSessions.find(({ isRequired }) => isRequired)
     if (required === undefined) return handlers

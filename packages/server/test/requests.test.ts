@@ -138,6 +138,37 @@ describe("a handler whose question failed", () => {
       ])
     }).pipe(Effect.scoped))
 
+  const approved = McpGroup.make("one", Tool.make("run", { success: Schema.String, needsApproval: true })).toLayer(
+    (handlers) => handlers.tool("run", () => Effect.succeed("done"))
+  )
+
+  const endings = [
+    ["leaves the outcome unknown if the session ends before its question is answered", one(asking), "OutcomeUnknown"],
+    ["has not run if the session ends before its call is approved", approved, "ErrorResponse"]
+  ] as const
+
+  for (const [name, groups, reason] of endings) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const asked = yield* Deferred.make<void>()
+        const context = yield* Layer.build(McpServer.layerHost(groups, { info }))
+        const host = Context.get(context, SessionHost.SessionHost)
+        const pair = yield* MemoryTransport.make()
+        yield* host.open(pair.server, { kind: "memory" })
+        const session = yield* ClientSession.make({
+          ...handshake,
+          info,
+          handlers: { "elicitation/create": () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never) }
+        }).pipe(Effect.provideService(Transport.Transport, pair.client))
+        const calling = yield* Effect.forkChild(Effect.flip(session.callTool("run")))
+        yield* Deferred.await(asked)
+        yield* Effect.forkChild(host.drain)
+        const error = yield* Fiber.join(calling)
+        assert.strictEqual(error.reason._tag, reason)
+        assert.strictEqual(error.message.includes("did not run"), reason === "ErrorResponse")
+      }).pipe(Effect.scoped))
+  }
+
   it.effect("passes on no text of the client of another call", () =>
     Effect.gen(function*() {
       const failure = yield* Deferred.make<RequestError.RequestError>()

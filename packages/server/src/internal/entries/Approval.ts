@@ -18,8 +18,8 @@ const isNeeded = (tool: Tool.Any, params: unknown, toolCallId: string): Effect.E
 
 /**
  * Returns why the tool may not run, or `undefined` if it may. A tool that needs approval runs only if the user has
- * accepted: a client that cannot elicit input has refused. Of the users of Effect's own tools, only `LanguageModel`
- * evaluates `needsApproval`.
+ * accepted: a client that cannot elicit input has refused. Fails if the session ends before the user has answered. Of
+ * the users of Effect's own tools, only `LanguageModel` evaluates `needsApproval`.
  */
 export const refusal = Effect.fnUntraced(function*(
   tool: Tool.Any,
@@ -30,16 +30,20 @@ export const refusal = Effect.fnUntraced(function*(
   const request = yield* RequestContext.RequestContext
   if (!(yield* isNeeded(tool, params, String(request.id)))) return undefined
   const shown = Excerpt.of(JSON.stringify(input), shownLength)
-  return yield* Effect.match(
+  return yield* Effect.matchEffect(
     RequestContext.elicit({
       message: `Allow the tool "${tool.name}" to run with ${shown}?`,
       requestedSchema: { type: "object", properties: {} }
     }),
     {
       onSuccess: ({ action }) =>
-        action === "accept" ? undefined : `The user did not approve the call of the tool "${tool.name}".`,
-      onFailure: ({ message }) =>
-        `The tool "${tool.name}" needs the approval of the user, who could not be asked: ${message}`
+        Effect.succeed(
+          action === "accept" ? undefined : `The user did not approve the call of the tool "${tool.name}".`
+        ),
+      onFailure: (error) =>
+        error.reason._tag === "Closed" ? Effect.fail(error) : Effect.succeed(
+          `The tool "${tool.name}" needs the approval of the user, who could not be asked: ${error.message}`
+        )
     }
   )
 })

@@ -1,6 +1,6 @@
 /** Tools: definitions of `effect/ai/Tool` with their handlers, as `tools/list` and `tools/call` serve them. */
 
-import { Capabilities, Content, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
+import { Capabilities, Content, ErrorCode, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
 import { Excerpt, type ParameterHeader } from "@effect-mcp/protocol/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
@@ -51,14 +51,29 @@ const lacksCapability = (capability: string, message: Protocol.CallToolResult): 
       ? Effect.fail(McpError.missingCapability(method, Capabilities.ofPath(capability)))
       : Effect.succeed(message))
 
+/** The error of a call whose session ended while its handler waited: what the handler has done is not known. */
+const sessionEnded = McpError.outcomeUnknown("The session ended while the tool waited for an answer of the client")
+
+/** Returns the error of a call whose session ended before the user approved it. The client can send it again. */
+const unapproved = (tool: string): McpError.McpError =>
+  McpError.received({
+    code: ErrorCode.InternalError,
+    message: `The session ended before the user approved the call: the tool "${tool}" did not run`
+  })
+
 /**
  * Returns the result of a handler whose request failed. Text of the client of the call may be sent to it: the client
  * was asked, and has answered. The cause of a request to another party may be secret.
  */
-const requestFailed = (error: RequestError.RequestError): Handler<Protocol.CallToolResult> =>
+const requestFailed = (
+  error: RequestError.RequestError,
+  onSessionEnd: McpError.McpError
+): Handler<Protocol.CallToolResult> =>
   Effect.flatMap(RequestContext.RequestContext, (request) => {
     const { _tag } = error.reason
     const isOwn = request.isOwnError(error) || UnfitAnswer.isOf(request, error)
+    // With a result, the client would believe that the tool has failed.
+    if (isOwn && _tag === "Closed") return Effect.fail(onSessionEnd)
     if (isOwn && (_tag === "ErrorResponse" || _tag === "InvalidResult")) return Effect.succeed(failed(error.message))
     const message = failed(RequestError.withoutCause(error))
     if (isOwn && error.reason._tag === "MissingCapability") return lacksCapability(error.reason.capability, message)
@@ -143,10 +158,13 @@ class ToolServer {
   }
 
   #approved(params: unknown, input: unknown): Handler<Protocol.CallToolResult> {
-    return Effect.flatMap(
-      Effect.orDie(Approval.refusal(this.#tool, params, input)),
-      (refusal) => refusal === undefined ? this.#run(params) : Effect.succeed(failed(refusal))
-    )
+    return Effect.matchEffect(Approval.refusal(this.#tool, params, input), {
+      onSuccess: (refusal) => refusal === undefined ? this.#run(params) : Effect.succeed(failed(refusal)),
+      onFailure: (error) =>
+        error instanceof RequestError.RequestError
+          ? requestFailed(error, unapproved(this.#tool.name))
+          : Effect.die(error)
+    })
   }
 
   #run(params: unknown): Handler<Protocol.CallToolResult> {
@@ -203,7 +221,7 @@ class ToolServer {
     if (error instanceof McpError.McpError) return Effect.fail(error)
     // A bridge can find out late that arguments do not fit.
     if (error instanceof Misfit) return this.#misfit(error.problem)
-    if (error instanceof RequestError.RequestError) return requestFailed(error)
+    if (error instanceof RequestError.RequestError) return requestFailed(error, sessionEnded)
     if (
       error instanceof ElicitationDeclinedError || error instanceof ElicitationCancelledError ||
       error instanceof ToolMessage

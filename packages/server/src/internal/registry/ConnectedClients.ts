@@ -3,7 +3,9 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Kind } from "./Entry.ts"
+import type { LocalClients } from "./SharedChanges.ts"
 import { type Client, Subscriptions } from "./Subscriptions.ts"
+import { UpdatesElsewhere } from "./UpdatesElsewhere.ts"
 
 /** The time in which changes of the lists are collected into one notification for each list. */
 const quietTime = "50 millis"
@@ -22,6 +24,8 @@ export class ConnectedClients {
   readonly subscriptions: Subscriptions
   readonly #clients = new Set<Client>()
   readonly #scope: Scope.Scope
+  /** The updates by other processes. `undefined` without a bus. */
+  #elsewhere: UpdatesElsewhere | undefined
   /** The kinds of members whose lists have changed since the last notification. */
   #changed = new Set<Kind>()
 
@@ -37,6 +41,25 @@ export class ConnectedClients {
   remove(client: Client): void {
     this.#clients.delete(client)
     this.subscriptions.end(client)
+    this.#elsewhere?.end(client)
+  }
+
+  /** Returns the functions that notify the clients of changes by other processes. */
+  get fromElsewhere(): Effect.Effect<LocalClients> {
+    return Effect.contextWith((context) => {
+      const run = Effect.runSyncWith(context)
+      const elsewhere = new UpdatesElsewhere({
+        subscriptions: this.subscriptions,
+        fork: (effect) => void run(Effect.forkIn(effect, this.#scope)),
+        send: (client, uris) => this.#send([client], () => uris.map((uri) => client.resourceUpdated(uri)))
+      })
+      this.#elsewhere = elsewhere
+      return Effect.succeed({
+        listsChanged: (kinds) => run(this.listsChanged(kinds)),
+        resourceUpdated: (uri) => elsewhere.updated(uri),
+        everythingUpdated: () => elsewhere.everythingUpdated()
+      })
+    })
   }
 
   /** Notifies the clients soon that lists have changed: once for all changes of the quiet time (TOOL-02, PRM-02). */

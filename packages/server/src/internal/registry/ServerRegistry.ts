@@ -2,6 +2,7 @@
 
 import type { Capabilities } from "@effect-mcp/protocol"
 import type { Handlers, ServerSession } from "@effect-mcp/session"
+import type { ChangeBusShape } from "@effect-mcp/session/ChangeBus"
 import type { ServerTasks } from "@effect-mcp/tasks"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,6 +15,7 @@ import type { GivenReferences } from "./GivenReferences.ts"
 import { MemberScopes } from "./MemberScopes.ts"
 import * as MethodHandlers from "./MethodHandlers.ts"
 import { Registry } from "./Registry.ts"
+import * as SharedChanges from "./SharedChanges.ts"
 
 /** Options of the lists and subscriptions; all have a default. */
 export interface Options {
@@ -53,6 +55,8 @@ export class ServerRegistry {
   readonly #options: Options
   readonly #references: GivenReferences
   readonly #sessionNeeds: Array<SessionNeed> = []
+  /** The bus, while the server runs. Its start and its end change nothing at the other processes. */
+  #shared: SharedChanges.SharedChanges | undefined
 
   constructor(options: Options, references: GivenReferences, scope: Scope.Scope) {
     this.#options = options
@@ -63,16 +67,31 @@ export class ServerRegistry {
   register = (registration: Registration): Effect.Effect<Registered, never, Scope.Scope> =>
     Effect.contextWith((context: Context.Context<Scope.Scope>) => {
       this.#references.take(registration.group, context)
-      return this.#registry.register(registration, (kinds) => this.#clients.listsChanged(kinds))
+      return this.#registry.register(registration, (kinds) => this.#listsChanged(kinds))
     })
 
-  resourceUpdated = (uri: string): Effect.Effect<void> => this.#clients.resourceUpdated(uri)
+  resourceUpdated = (uri: string): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const notified = this.#clients.resourceUpdated(uri)
+      return this.#shared === undefined ? notified : Effect.andThen(this.#shared.publishResource(uri), notified)
+    })
 
-  listChanged = (list: keyof typeof kindOf): Effect.Effect<void> => this.#clients.listsChanged(new Set([kindOf[list]]))
+  listChanged = (list: keyof typeof kindOf): Effect.Effect<void> => this.#listsChanged(new Set([kindOf[list]]))
 
   readonly visibilityChanged: Effect.Effect<void> = Effect.suspend(() =>
-    this.#clients.listsChanged(new Set(Object.values(kindOf)))
+    this.#listsChanged(new Set(Object.values(kindOf)))
   )
+
+  /** Shares the changes of this server with the other processes that use this name on the bus. */
+  share(bus: ChangeBusShape, name: string): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.gen({ self: this }, function*() {
+      const shared = yield* SharedChanges.make(bus, name, yield* this.#clients.fromElsewhere)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => void (this.#shared = shared)),
+        () => Effect.sync(() => void (this.#shared = undefined))
+      )
+    })
+  }
 
   needsSessions = (need: SessionNeed): Effect.Effect<void> => Effect.sync(() => void this.#sessionNeeds.push(need))
 
@@ -84,14 +103,27 @@ export class ServerRegistry {
     this.#clients.remove(session)
   }
 
+  #listsChanged(kinds: ReadonlySet<Kind>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const notified = this.#clients.listsChanged(kinds)
+      return this.#shared === undefined ? notified : Effect.andThen(this.#shared.publishLists(kinds), notified)
+    })
+  }
+
   /** Returns whether calls of this tool become tasks. */
-  taskOf(tool: string): ServerTasks.ToolTasks {
-    return this.#registry.tools.get(tool)?.task ?? { support: "forbidden" }
+  taskOf(tool: string, repeatsReading: boolean): ServerTasks.ToolTasks {
+    const found = this.#registry.tools.get(tool)
+    const task = found?.task ?? { support: "forbidden" }
+    const isRepeated = repeatsReading && task.resumable === undefined &&
+      found?.definition.annotations?.readOnlyHint === true
+    return isRepeated ? { ...task, resumable: "untilAsked" } : task
   }
 
   /** Whether the calls of some registered tool become tasks. */
   get hasTaskTools(): boolean {
-    return this.#registry.tools.sorted.some(({ task }) => task !== undefined && task.support !== "forbidden")
+    return this.#registry.tools.sorted.some(({ task }) =>
+      task !== undefined && (task.support !== "forbidden" || task.resumable === true)
+    )
   }
 
   /** Returns the handlers for a server with sessions, or without. They run with the services of this program. */

@@ -96,6 +96,21 @@ export class Subscriptions {
     return [...this.#byUri.get(uri) ?? []]
   }
 
+  /** Returns the clients that are subscribed to some resource. */
+  clients(): Iterable<Client> {
+    return this.#byClient.keys()
+  }
+
+  /** Returns the resources that a client is subscribed to. */
+  urisOf(client: Client): Iterable<string> {
+    return this.#byClient.get(client)?.scopes.keys() ?? []
+  }
+
+  /** Returns whether a client is subscribed to a resource. */
+  has(client: Client, uri: string): boolean {
+    return this.#byClient.get(client)?.scopes.has(uri) === true
+  }
+
   /** Returns why a client may not subscribe to a further resource. */
   #fullness({ characters, scopes }: Subscribed, uri: string): string | undefined {
     if (scopes.size >= this.limit) {

@@ -1,0 +1,264 @@
+/** A call of a tool that waits for an execution of a workflow. */
+
+import { ErrorCode, McpError } from "@effect-mcp/protocol"
+import { ForeignCall, webCrypto } from "@effect-mcp/session/internal"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
+import type * as RequestError from "@effect-mcp/session/RequestError"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
+import * as Scheduler from "effect/Scheduler"
+import * as Schema from "effect/Schema"
+import type * as DurableDeferred from "effect/workflow/DurableDeferred"
+import type * as Workflow from "effect/workflow/Workflow"
+import { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
+import { trust } from "../trust.ts"
+import * as WaitingCalls from "./WaitingCalls.ts"
+import * as WorkflowQuestions from "./WorkflowQuestions.ts"
+
+/** A workflow whose types the compiler no longer knows. The type of the handler states the services of its schemas. */
+export type AnyWorkflow = Workflow.Workflow<
+  string,
+  Workflow.AnyStructSchema & Schema.Codec<object, unknown>,
+  Schema.Codec<unknown, unknown>,
+  Schema.Codec<unknown, unknown>
+>
+
+type Question = typeof WorkflowQuestions.Question.Type
+
+/** The settings of the calls of one tool. */
+export interface Settings {
+  /** Whether calls with the same idempotency key have one execution. */
+  readonly isShared: boolean
+  /** The longest time between two looks at an execution that runs in another process, in milliseconds. */
+  readonly pollMillis: number
+}
+
+/** The first time between two looks at an execution, in milliseconds. */
+const firstPollMillis = 100
+
+/** The time that the engine has to take an interruption, in milliseconds. */
+const interruptMillis = 10_000
+
+const interrupted = McpError.received({ code: ErrorCode.InternalError, message: "The workflow was interrupted" })
+
+/** Returns whether a question failed because its call has ended. No client has refused it then. */
+const isOfCall = ({ reason: { _tag } }: RequestError.RequestError): boolean =>
+  _tag === "Closed" || _tag === "ExchangeEnded" || _tag === "OutcomeUnknown" || _tag === "SendFailed" ||
+  _tag === "WrongState"
+
+/**
+ * Runs an effect of the engine outside of the request. The fibers of workflows, and those of the engine's clients,
+ * begin in such effects, and outlive the call: they must neither have its context nor belong to its run.
+ */
+const outside = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.withFiber((caller) =>
+    Effect.callback<A, E>((resume) => {
+      const context = Context.omit(RequestContext.RequestContext, Scheduler.Scheduler)(caller.context)
+      const fiber = Effect.runForkWith(context)(effect)
+      fiber.addObserver(resume)
+      return Fiber.interrupt(fiber)
+    })
+  )
+
+/** One call. */
+class WorkflowCall implements WaitingCalls.WaitingCall {
+  readonly #engine: WorkflowEngine["Service"]
+  readonly #workflow: AnyWorkflow
+  readonly #executionId: string
+  readonly #request: RequestContext.RequestContext["Service"]
+  readonly #settings: Settings
+  /** The instance by which the values of the execution are read. */
+  readonly #instance: WorkflowInstance["Service"]
+  /** Open if there may be something new. */
+  readonly #news = Latch.makeUnsafe(false)
+  /** Whether the execution has a result. */
+  #isComplete = false
+
+  constructor(
+    engine: WorkflowEngine["Service"],
+    workflow: AnyWorkflow,
+    executionId: string,
+    request: RequestContext.RequestContext["Service"],
+    settings: Settings
+  ) {
+    this.#engine = engine
+    this.#workflow = workflow
+    this.#executionId = executionId
+    this.#request = request
+    this.#settings = settings
+    this.#instance = WorkflowInstance.initial(workflow, executionId)
+  }
+
+  get progress(): WaitingCalls.WaitingCall["progress"] {
+    return this.#request.progress
+  }
+
+  readonly wake = (): void => {
+    this.#news.openUnsafe()
+  }
+
+  /** Starts the execution, or finds the one that runs, and waits for its result. */
+  serve(payload: object): Effect.Effect<unknown, unknown, RequestContext.RequestContext> {
+    const executed = this.#engine.execute(this.#workflow, {
+      executionId: this.#executionId,
+      payload,
+      suspendedRetrySchedule: this.#workflow.suspendedRetrySchedule
+    })
+    return Effect.suspend(() => {
+      const leave = WaitingCalls.add(this.#engine, this.#executionId, this)
+      return Effect.raceFirst(Effect.exit(outside(executed)), this.#watch(0)).pipe(
+        Effect.flatMap((exit) => this.#result(exit)),
+        Effect.onExit((exit) => {
+          leave()
+          return this.#end(exit)
+        })
+      )
+    })
+  }
+
+  #result(exit: Exit.Exit<unknown, unknown>): Effect.Effect<unknown, unknown> {
+    this.#isComplete = true
+    // As the exit of this fiber, it would mean that the call was cancelled.
+    return Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? Effect.fail(interrupted) : exit
+  }
+
+  /** Interrupts the execution with its call, unless another run of the call goes on to wait for it. */
+  #end(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    if (this.#isComplete || this.#settings.isShared || Exit.isSuccess(exit) || Cause.hasDies(exit.cause)) {
+      return Effect.void
+    }
+    const interrupt = ForeignCall.within(
+      "WorkflowEngine.interrupt",
+      interruptMillis,
+      () => outside(this.#engine.interrupt(this.#workflow, this.#executionId))
+    )
+    return Effect.flatMap(
+      this.#request.isHandedOn,
+      (isHandedOn) =>
+        isHandedOn ? Effect.void : Effect.catchCause(interrupt, (cause) =>
+          Effect.logWarning(
+            `the execution ${this.#executionId} of the workflow "${this.#workflow._tag}" was not interrupted`,
+            cause
+          ))
+    )
+  }
+
+  // ===================================================================================================================
+  // Questions
+  // ===================================================================================================================
+
+  /**
+   * Asks the questions from a place of the list on, until the execution is complete. The engine wakes only callers in
+   * the process that runs the workflow, and wakes none for a question. So this looks at the store now and then.
+   */
+  #watch(
+    from: number
+  ): Effect.Effect<Exit.Exit<unknown, unknown>, RequestError.RequestError, RequestContext.RequestContext> {
+    const look = (
+      waitMillis: number
+    ): Effect.Effect<Exit.Exit<unknown, unknown>, RequestError.RequestError, RequestContext.RequestContext> =>
+      Effect.suspend(() => {
+        this.#news.closeUnsafe()
+        return Effect.flatMap(this.#questions(from), (questions) => {
+          if (questions.length > 0) {
+            const asking = Effect.forEach(questions, (question) => this.#ask(question), {
+              concurrency: "unbounded",
+              discard: true
+            })
+            return Effect.raceFirst(Effect.andThen(asking, Effect.never), this.#watch(from + questions.length))
+          }
+          return Effect.flatMap(this.#polled, (exit) => exit === undefined ? next(waitMillis) : Effect.succeed(exit))
+        })
+      })
+    const next = (waitMillis: number) =>
+      Effect.flatMap(
+        Effect.raceFirst(Effect.as(this.#news.await, true), Effect.as(Effect.sleep(waitMillis), false)),
+        (isNews) => look(isNews ? firstPollMillis : Math.min(waitMillis * 1.5, this.#settings.pollMillis))
+      )
+    return look(firstPollMillis)
+  }
+
+  /** Returns the result of the execution; `undefined` if it has none yet. A store that fails now may work later. */
+  get #polled(): Effect.Effect<Exit.Exit<unknown, unknown> | undefined> {
+    return Effect.matchCause(outside(this.#engine.poll(this.#workflow, this.#executionId)), {
+      onSuccess: (result) => Option.isSome(result) && result.value._tag === "Complete" ? result.value.exit : undefined,
+      onFailure: () => undefined
+    })
+  }
+
+  /** Returns the questions from a place of the list on. */
+  #questions(from: number): Effect.Effect<ReadonlyArray<Question>> {
+    return Effect.flatMap(this.#read(WorkflowQuestions.placeOf(from)), (question) =>
+      question === undefined
+        ? Effect.succeed([])
+        : Effect.map(this.#questions(from + 1), (others) => [question, ...others]))
+  }
+
+  #read<S extends Schema.Constraint>(
+    deferred: DurableDeferred.DurableDeferred<S>
+  ): Effect.Effect<S["Type"] | undefined> {
+    const read = Effect.provideService(this.#engine.deferredResult(deferred), WorkflowInstance, this.#instance)
+    return Effect.matchCause(outside(read), {
+      onSuccess: (exit) => Option.isSome(exit) && Exit.isSuccess(exit.value) ? exit.value.value : undefined,
+      onFailure: () => undefined
+    })
+  }
+
+  /** Asks the client of the call, and stores its answer, unless there is one. The first answer counts. */
+  #ask(
+    { form, message, name }: Question
+  ): Effect.Effect<void, RequestError.RequestError, RequestContext.RequestContext> {
+    const deferred = WorkflowQuestions.answerOf(name)
+    // The workflow decides how long it waits.
+    const asked = RequestContext.elicit({ message, requestedSchema: form }, {
+      key: name,
+      timeout: Number.POSITIVE_INFINITY
+    }).pipe(
+      Effect.map(({ action, content }): typeof WorkflowQuestions.Answer.Type => ({
+        _tag: "Answered",
+        action,
+        // The content of an answer is a part of a message, so it is JSON.
+        content: trust<Schema.Json>(content ?? {})
+      })),
+      Effect.catchIf(
+        (error) => !isOfCall(error),
+        ({ message: problem }) => Effect.succeed<typeof WorkflowQuestions.Answer.Type>({ _tag: "Unavailable", problem })
+      )
+    )
+    const answered = Effect.flatMap(asked, (answer) =>
+      outside(this.#engine.deferredDone(deferred, {
+        workflowName: this.#workflow._tag,
+        executionId: this.#executionId,
+        deferredName: deferred.name,
+        exit: Exit.succeed(answer)
+      })))
+    return Effect.flatMap(this.#read(deferred), (known) =>
+      known === undefined
+        ? Effect.andThen(answered, Effect.sync(() => this.wake()))
+        : Effect.void)
+  }
+}
+
+/** Serves a call by an execution of the workflow. The payload is that of the schema of the workflow. */
+export const serve = (
+  workflow: AnyWorkflow,
+  settings: Settings,
+  payload: object
+): Effect.Effect<unknown, unknown, RequestContext.RequestContext | WorkflowEngine> =>
+  Effect.gen(function*() {
+    const engine = yield* WorkflowEngine
+    const request = yield* RequestContext.RequestContext
+    const executionId = settings.isShared
+      ? yield* workflow.executionId(payload)
+      : yield* request.once(
+        `workflow ${workflow._tag}`,
+        { success: Schema.String },
+        Effect.sync(() => webCrypto.randomUUID())
+      )
+    return yield* new WorkflowCall(engine, workflow, executionId, request, settings).serve(payload)
+  })

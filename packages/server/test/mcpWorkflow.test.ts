@@ -1,0 +1,256 @@
+/** Tools whose calls execute workflows. */
+import { McpGroup, McpRequest, type McpServer } from "@effect-mcp/server"
+import * as McpWorkflow from "@effect-mcp/server/McpWorkflow"
+import type { ClientSession } from "@effect-mcp/session"
+import { assert, expectTypeOf, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import * as DurableClock from "effect/workflow/DurableClock"
+import * as DurableDeferred from "effect/workflow/DurableDeferred"
+import * as Workflow from "effect/workflow/Workflow"
+import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
+import { Book, makeBooking } from "./support/booking.ts"
+import { connect, handshake } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
+
+const text = ({ content: [block] }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
+  block !== undefined && "text" in block ? block.text : undefined
+
+/** A client that answers each question with the number of questions so far. */
+const answering = () => {
+  const asked: Array<string> = []
+  const client = {
+    handlers: {
+      "elicitation/create": ({ message }: { readonly message: string }) =>
+        Effect.sync(() => ({ action: "accept" as const, content: { seat: String(asked.push(message)) } }))
+    }
+  } satisfies Partial<ClientSession.Options>
+  return { asked, client }
+}
+
+const eventually = (condition: () => boolean) => Effect.repeat(Effect.yieldNow, { until: condition, times: 10_000 })
+
+it("the tool of a workflow needs its engine, and fails with its errors", () => {
+  const layer = McpWorkflow.layer(Book)
+  expectTypeOf<Layer.Services<typeof layer>>().toEqualTypeOf<McpServer.McpServer | WorkflowEngine.WorkflowEngine>()
+  const group = McpGroup.make("journeys", McpWorkflow.tool(Book, { name: "reserve" }))
+  const own = group.toLayer((handlers) => handlers.tool("reserve", McpWorkflow.handler(Book)))
+  expectTypeOf<Layer.Services<typeof own>>().toEqualTypeOf<McpServer.McpServer | WorkflowEngine.WorkflowEngine>()
+})
+
+describeForBothEras("the tool of a workflow", ({ connect }) => {
+  it.effect("has its schemas and annotations", () =>
+    Effect.gen(function*() {
+      const { engine } = yield* makeBooking
+      const session = yield* connect(
+        Layer.provide(McpWorkflow.layer(Book, { name: "reserve", description: "Books a journey" }), engine)
+      )
+      const { tools: [tool] } = yield* session.listTools()
+      assert.deepStrictEqual([tool?.name, tool?.title, tool?.description], ["reserve", "Book", "Books a journey"])
+      assert.deepStrictEqual(tool?.inputSchema["required"], ["city"])
+      assert.deepStrictEqual(tool?.outputSchema?.["required"], ["receipt", "seat"])
+    }).pipe(Effect.scoped))
+
+  it.effect("asks its questions and returns its result, and its activities run once", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const { asked, client } = answering()
+      const session = yield* connect(Layer.provide(McpWorkflow.layer(Book), engine), { client })
+      const booked = yield* session.callTool("book", { city: "Paris" })
+      assert.deepStrictEqual(booked.structuredContent, { receipt: 1, seat: "1" })
+      assert.deepStrictEqual(asked, ["Which seat to Paris?"])
+      // Another call has an execution of its own.
+      const again = yield* session.callTool("book", { city: "Paris" })
+      assert.deepStrictEqual(again.structuredContent, { receipt: 2, seat: "2" })
+      assert.deepStrictEqual(counts, { charged: 2, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("asks the questions of parallel branches at the same time", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const all = yield* Latch.make()
+      const asked: Array<string> = []
+      const session = yield* connect(Layer.provide(McpWorkflow.layer(Book), engine), {
+        client: {
+          handlers: {
+            "elicitation/create": ({ message }) =>
+              Effect.suspend(() => {
+                if (asked.push(message) === 3) all.openUnsafe()
+                return Effect.as(all.await, { action: "accept" as const, content: { seat: message.slice(-6, -1) } })
+              })
+          }
+        }
+      })
+      const booked = yield* session.callTool("book", { city: "Oslo" })
+      assert.deepStrictEqual(booked.structuredContent, { receipt: 1, seat: "there, back, home" })
+      assert.deepStrictEqual([asked.length, counts.charged], [3, 1])
+    }).pipe(Effect.scoped))
+
+  it.effect("has none of the services of the request", () =>
+    Effect.gen(function*() {
+      const Look = Workflow.make("look", {
+        payload: {},
+        success: Schema.Array(Schema.Boolean),
+        idempotencyKey: () => ""
+      })
+      const look = Effect.map(
+        Effect.serviceOption(McpRequest.McpRequest),
+        (request) => [Option.isSome(request)]
+      )
+      const asking = Effect.gen(function*() {
+        const before = yield* look
+        yield* McpWorkflow.elicit("seat", "Which seat?", Schema.Struct({ seat: Schema.String }))
+        return [...before, ...yield* look]
+      })
+      const engine = Layer.provideMerge(Look.toLayer(() => Effect.orDie(asking)), WorkflowEngine.layerMemory)
+      const session = yield* connect(Layer.provide(McpWorkflow.layer(Look), engine), { client: answering().client })
+      assert.strictEqual(text(yield* session.callTool("look")), "[false,false]")
+    }).pipe(Effect.scoped))
+
+  it.effect("sends the progress of the workflow and of its activities", () =>
+    Effect.gen(function*() {
+      const { engine } = yield* makeBooking
+      const { client } = answering()
+      const session = yield* connect(Layer.provide(McpWorkflow.layer(Book), engine), {
+        client,
+        server: { limits: { progressInterval: 0 } }
+      })
+      const steps: Array<string | undefined> = []
+      yield* session.callTool("book", { city: "Paris" }, {
+        onProgress: ({ message }) => Effect.sync(() => void steps.push(message))
+      })
+      assert.deepStrictEqual(steps, ["charging", "charged"])
+    }).pipe(Effect.scoped))
+
+  it.effect("returns declared errors to the model, and hides defects", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const session = yield* connect(Layer.provide(McpWorkflow.layer(Book), engine))
+      const failed = yield* session.callTool("book", { city: "Nowhere" })
+      assert.deepStrictEqual([failed.isError, text(failed)], [true, "nothing is left to Nowhere"])
+      assert.deepStrictEqual(failed._meta, { "effect-mcp/failure": { _tag: "SoldOut", city: "Nowhere" } })
+      const { reason } = yield* Effect.flip(session.callTool("book", { city: "Atlantis" }))
+      assert(reason._tag === "ErrorResponse")
+      assert.deepStrictEqual([reason.error.code, reason.error.message], [-32603, "Internal error"])
+      assert.strictEqual(counts.refunded, 2)
+    }).pipe(Effect.scoped))
+
+  it.effect("fails with the reason if a question has no input", () =>
+    Effect.gen(function*() {
+      const { engine } = yield* makeBooking
+      const live = Layer.provide(McpWorkflow.layer(Book), engine)
+      const cases = [
+        [() => Effect.succeed({ action: "decline" as const }), "the user declined: Which seat to Paris?"],
+        [() => Effect.succeed({ action: "cancel" as const }), "the user dismissed the request: Which seat to Paris?"],
+        [undefined, "the user could not be asked: Which seat to Paris?: elicitation/create: the peer has not declared"]
+      ] as const
+      for (const [answer, message] of cases) {
+        const session = yield* connect(
+          live,
+          answer === undefined ? {} : { client: { handlers: { "elicitation/create": answer } } }
+        )
+        const failed = yield* session.callTool("book", { city: "Paris" })
+        assert.isTrue(failed.isError)
+        assert.include(text(failed), message)
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("is interrupted with its call, and its compensations run", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const session = yield* connect(Layer.provide(McpWorkflow.layer(Book), engine))
+      const calling = yield* Effect.forkChild(session.callTool("book", { city: "Rome" }))
+      yield* eventually(() => counts.waiting === 1)
+      assert.strictEqual(counts.refunded, 0)
+      yield* Fiber.interrupt(calling)
+      yield* eventually(() => counts.refunded > 0)
+      assert.strictEqual(counts.refunded, 1)
+    }).pipe(Effect.scoped))
+
+  it.effect("whose workflow is interrupted fails", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const session = yield* connect(
+        Layer.provide(McpWorkflow.layer(Book, { execution: "idempotencyKey" }), engine)
+      )
+      const calling = yield* Effect.forkChild(Effect.flip(session.callTool("book", { city: "Rome" })))
+      yield* eventually(() => counts.waiting === 1)
+      yield* Effect.provide(Effect.flatMap(Book.executionId({ city: "Rome" }), (id) => Book.interrupt(id)), engine)
+      const { reason } = yield* Fiber.join(calling)
+      assert(reason._tag === "ErrorResponse")
+      assert.deepStrictEqual([reason.error.code, reason.error.message], [-32603, "The workflow was interrupted"])
+    }).pipe(Effect.scoped))
+
+  it.effect("with its idempotency key has one execution for all calls, which a cancellation does not end", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const live = Layer.provide(McpWorkflow.layer(Book, { execution: "idempotencyKey" }), engine)
+      const asked = yield* Deferred.make<void>()
+      const answer = yield* Deferred.make<string>()
+      const slow = yield* connect(live, {
+        client: {
+          handlers: {
+            "elicitation/create": () =>
+              Effect.andThen(
+                Deferred.succeed(asked, undefined),
+                Effect.map(Deferred.await(answer), (seat) => ({ action: "accept" as const, content: { seat } }))
+              )
+          }
+        }
+      })
+      const { client } = answering()
+      const quick = yield* connect(live, { client })
+      const cancelled = yield* Effect.forkChild(slow.callTool("book", { city: "Paris" }))
+      yield* Deferred.await(asked)
+      yield* Fiber.interrupt(cancelled)
+      const late = yield* Effect.forkChild(slow.callTool("book", { city: "Paris" }))
+      yield* eventually(() => false)
+      const first = yield* quick.callTool("book", { city: "Paris" })
+      assert.deepStrictEqual(first.structuredContent, { receipt: 1, seat: "1" })
+      // A second answer changes nothing.
+      yield* Deferred.succeed(answer, "9")
+      assert.deepStrictEqual((yield* Fiber.join(late)).structuredContent, first.structuredContent)
+      assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+})
+
+it.effect("a workflow goes on by its own timer, and the question is closed at the client", () =>
+  Effect.gen(function*() {
+    const Seat = Schema.Struct({ seat: Schema.String })
+    const Choose = Workflow.make("choose", { payload: {}, success: Seat, idempotencyKey: () => "" })
+    const choose = DurableDeferred.raceAll({
+      name: "seat",
+      success: Seat,
+      error: McpWorkflow.QuestionError,
+      effects: [
+        McpWorkflow.elicit("seat", "Which seat?", Seat),
+        Effect.as(DurableClock.sleep({ name: "seat", duration: "1 day" }), { seat: "any" })
+      ]
+    })
+    const engine = Layer.provideMerge(Choose.toLayer(() => Effect.orDie(choose)), WorkflowEngine.layerMemory)
+    const asked = yield* Deferred.make<void>()
+    const closed = yield* Deferred.make<void>()
+    const session = yield* connect(Layer.provide(McpWorkflow.layer(Choose), engine), {
+      client: {
+        ...handshake,
+        handlers: {
+          "elicitation/create": () =>
+            Deferred.succeed(asked, undefined).pipe(
+              Effect.andThen(Effect.never),
+              Effect.onInterrupt(() => Deferred.succeed(closed, undefined))
+            )
+        }
+      }
+    })
+    const calling = yield* Effect.forkChild(session.callTool("choose", {}, { timeout: "2 days" }))
+    yield* Deferred.await(asked)
+    yield* TestClock.adjust("1 day")
+    assert.deepStrictEqual((yield* Fiber.join(calling)).structuredContent, { seat: "any" })
+    yield* Deferred.await(closed)
+  }).pipe(Effect.scoped))
