@@ -15,7 +15,10 @@ const peers = [
 ]
 
 /** Returns the configuration of some tests. All packages are one project: each project loads all modules again. */
-const configuration = (files: { readonly include: Array<string>; readonly exclude?: Array<string> }) =>
+const configuration = (
+  files: { readonly include: Array<string>; readonly exclude?: Array<string> },
+  leavesOut?: string
+) =>
   defineConfig({
     test: {
       ...files,
@@ -26,14 +29,17 @@ const configuration = (files: { readonly include: Array<string>; readonly exclud
       // One more than the cores: many tests wait for processes and timers, and leave their core idle.
       maxWorkers: os.availableParallelism() + 1,
       isolate: false,
-      reporters: ["default", "./scripts/tally.ts"]
+      reporters: ["default", ["./scripts/tally.ts", { leavesOut }]]
     }
   })
 
 const all = ["packages/*/test/**/*.test.ts", "scripts/test/**/*.test.ts"]
 
 /** The configuration of `pnpm test`: the laws, the requirements of the specification, and every transport. */
-export const ofLibrary = configuration({ include: all, exclude: peers })
+export const ofLibrary = configuration(
+  { include: all, exclude: peers },
+  "tests with foreign software, processes, PostgreSQL or Redis, and long ones; pnpm test:peers runs them"
+)
 
 /** The configuration of `pnpm test:peers`. */
 export const ofPeers = configuration({ include: peers })

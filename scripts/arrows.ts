@@ -20,17 +20,41 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   auth: ["transport", "session", "protocol"],
   server: ["transport", "tasks", "session", "protocol"],
   client: ["server", "auth", "transport", "tasks", "session", "protocol"],
+  cluster: ["tasks", "session", "protocol"],
   gateway: ["client", "server", "auth", "transport", "tasks", "session", "protocol"],
   cli: ["client", "server", "auth", "transport", "session", "protocol"],
   testing: ["auth", "transport", "tasks", "session", "protocol"],
   create: [],
-  examples: ["protocol", "session", "tasks", "transport", "auth", "server", "client", "testing"],
-  interop: ["protocol", "session", "json-schema", "transport", "auth", "server", "client", "testing", "examples"],
-  benchmarks: ["protocol", "session", "tasks", "transport", "auth", "server", "testing"],
+  examples: ["protocol", "session", "tasks", "cluster", "transport", "auth", "server", "client", "testing"],
+  interop: [
+    "protocol",
+    "session",
+    "json-schema",
+    "cluster",
+    "transport",
+    "auth",
+    "server",
+    "client",
+    "testing",
+    "examples"
+  ],
+  benchmarks: ["protocol", "session", "tasks", "cluster", "transport", "auth", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "auth", "server", "client", "testing"],
-  conformance: ["protocol", "session", "json-schema", "transport", "auth", "server"],
-  simulation: ["protocol", "session", "transport", "auth", "testing"],
-  soak: ["protocol", "session", "tasks", "json-schema", "transport", "auth", "server", "client", "gateway", "testing"],
+  conformance: ["protocol", "session", "json-schema", "cluster", "transport", "auth", "server"],
+  simulation: ["protocol", "session", "tasks", "cluster", "transport", "auth", "testing"],
+  soak: [
+    "protocol",
+    "session",
+    "tasks",
+    "json-schema",
+    "cluster",
+    "transport",
+    "auth",
+    "server",
+    "client",
+    "gateway",
+    "testing"
+  ],
   site: []
 }
 
@@ -49,6 +73,7 @@ const everywhere: ReadonlySet<string> = new Set([
   "session",
   "json-schema",
   "tasks",
+  "cluster",
   "transport",
   "auth",
   "server",
@@ -63,6 +88,7 @@ const onNode: ReadonlyArray<string> = [
   "packages/auth/src/NodeTokenStore.ts",
   "packages/auth/src/NodeUserAgent.ts",
   "packages/tasks/src/NodeSqlite.ts",
+  "packages/cluster/src/NodeEffectCluster.ts",
   "packages/server/src/McpDirectory.ts"
 ]
 
@@ -78,6 +104,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/McpRpcGroup.ts",
     "packages/server/src/McpTool.ts",
     "packages/server/src/McpToolkit.ts",
+    "packages/server/src/McpWorkflow.ts",
     "packages/server/src/internal/*",
     "packages/client/src/McpRemoteToolkit.ts",
     "packages/client/src/internal/toolkit/SamplingTools.ts",
@@ -106,13 +133,23 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/auth/src/TokenStoreKeyValue.ts",
     "packages/client/src/TaskIdsKeyValue.ts"
   ],
-  "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
+  "effect/persistence/RateLimiter": [
+    "packages/server/src/McpRateLimit.ts",
+    "packages/cluster/src/McpStores.ts",
+    "packages/cluster/src/internal/*"
+  ],
+  "effect/persistence/Redis": ["packages/cluster/src/McpStores.ts", "packages/cluster/src/internal/*"],
   "effect/sql/*": [
     "packages/auth/src/TokenStoreSql.ts",
+    "packages/cluster/src/McpStores.ts",
+    "packages/cluster/src/NodeEffectCluster.ts",
+    "packages/cluster/src/internal/bus/*",
+    "packages/cluster/src/internal/sql/*",
     "packages/tasks/src/NodeSqlite.ts",
     "packages/tasks/src/TaskStoreSql.ts"
   ],
   "effect/reactivity/*": "packages/tasks/src/NodeSqlite.ts",
+  "effect/cluster/*": ["packages/cluster/src/EffectCluster.ts", "packages/cluster/src/NodeEffectCluster.ts"],
   "effect/http/*": [
     "packages/transport/src/*",
     "packages/auth/src/OAuth.ts",
@@ -125,6 +162,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/internal/httpApi/*"
   ],
   "effect/rpc/*": "packages/server/src/McpRpcGroup.ts",
+  "effect/workflow/*": ["packages/server/src/McpWorkflow.ts", "packages/server/src/internal/workflow/*"],
   "effect/http-api/*": ["packages/server/src/McpHttpApi.ts", "packages/server/src/internal/httpApi/*"],
   "effect/FileSystem": [
     "packages/server/src/McpDirectory.ts",
@@ -258,6 +296,7 @@ const sharedModules: ReadonlySet<string> = new Set([
   "SessionClosedError",
   "SessionEvent",
   "SessionStore",
+  "SupersededError",
   "Tracing",
   "Transport",
   "TransportError",

@@ -1,0 +1,55 @@
+/** The limits of the stores in SQLite, and what happens when transactions overlap. */
+import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
+import { describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import * as Database from "../src/internal/sql/Database.ts"
+import * as Migrating from "../src/internal/sql/Migrating.ts"
+import { newFile, sqlite } from "./support/databases.ts"
+import * as fencing from "./support/fencing.ts"
+import * as limits from "./support/limits.ts"
+import { openOver } from "./support/stores.ts"
+import * as sweeps from "./support/sweeps.ts"
+
+const over = <A, E>(test: (database: Database.Database) => Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.gen(function*() {
+    const database = yield* Database.open("mcp_")
+    yield* Migrating.migrate(database)
+    return yield* test(database)
+  }).pipe(Effect.provide(sqlite))
+
+const overTwo = <A, E>(test: (one: Database.Database, other: Database.Database) => Effect.Effect<A, E>) =>
+  Effect.scoped(Effect.gen(function*() {
+    const filename = yield* newFile
+    const open = openOver(NodeSqlite.layer({ filename }))
+    return yield* test(yield* open, yield* open)
+  }))
+
+describe("limits in SQLite", () => {
+  it.live("a full stream drops its oldest events, and keeps the newest", () => over(limits.ofStreams))
+  it.live("a full session drops events of its least recently used streams", () => over(limits.ofSessions))
+  it.live("a principal with too many sessions loses the one that is least used and not served", () =>
+    over(limits.ofPrincipals))
+  it.live("streams are deleted with their events", () => over(limits.ofRemovals))
+})
+
+describe("sweeps of SQLite", () => {
+  it.live("expired sessions are deleted with their streams, unless a process serves them", () =>
+    over(sweeps.ofSessions))
+  it.live("ended streams, used states and rates are deleted when their time is over", () =>
+    over((database) => sweeps.ofTimes(database, "mcp_")))
+  it.live("the limits of the store and of principals hold after a sweep", () => over(sweeps.ofLimits))
+  it.live("a process that two sweeps found dead is deleted, and its sessions are free", () => over(sweeps.ofProcesses))
+  it.live("the stores of a program sweep by themselves", () =>
+    over((database) => sweeps.byThemselves(database, "mcp_")))
+})
+
+describe("transactions that overlap in SQLite", () => {
+  it.live("an append that commits late delays the claim, and is part of the take-over", () =>
+    overTwo(fencing.appendFirst))
+  it.live("a write of an earlier epoch that waits for a claim changes nothing", () => overTwo(fencing.claimFirst))
+  it.live("a process that renews its lease during a claim learns that it has lost its session", () =>
+    overTwo(fencing.claimBeforeRenewal))
+  it.live("a claim that waits for the renewal of the owner is refused", () => overTwo(fencing.renewalBeforeClaim))
+  it.live("of two claims, one succeeds", () => overTwo(fencing.twoClaims))
+})
