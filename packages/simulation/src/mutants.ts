@@ -58,7 +58,10 @@ const search = async (): Promise<void> => {
     try {
       const { input, laws: [law], problem, runs = 0 } = await searchFor(name, searchTimeout)
       if (law === undefined) return void problems.push(`${name}: not found in ${runs} runs`)
-      const { length } = await withoutMutant(name, input)
+      const { length, violations } = await withoutMutant(name, input)
+      for (const broken of violations) {
+        return void problems.push(`${name}: its input breaks ${broken.law} without the mutant: ${broken.problem}`)
+      }
       if (length > maxLength) problems.push(`${name}: needs ${length} commands, more than ${maxLength}`)
       found.set(name, { law, runs, input })
       console.log(`run ${String(runs).padStart(6)}  ${String(length).padStart(2)} commands  ${name}: ${problem}`)

@@ -1,9 +1,9 @@
 /**
- * Runs simulated conversations, or scripts of credentials, and searches for one that breaks a law.
+ * Runs simulated conversations, or scripts of credentials or of fleets, and searches for one that breaks a law.
  *
- * `pnpm simulate --sessions 100000 --seed 1` runs that many conversations, and `--scripts 10000` that many scripts
- * instead. `--conversation '{…}'` or `--script '{…}'` runs one, in the form of a report, and prints its history. The
- * program fails if a law is broken.
+ * `pnpm simulate --sessions 100000 --seed 1` runs that many conversations. `--scripts 10000` runs that many scripts of
+ * credentials instead, and `--fleets 10000` that many scripts of fleets. `--conversation '{…}'`, `--script '{…}'` or
+ * `--fleet '{…}'` runs one, in the form of a report, and prints its history. The program fails if a law is broken.
  */
 import type { Search as EverySearch } from "@effect-mcp/testing/internal"
 import * as Effect from "effect/Effect"
@@ -14,6 +14,8 @@ import * as Conversation from "./conversations/Conversation.ts"
 import * as Search from "./conversations/Search.ts"
 import { Script } from "./credentials/Script.ts"
 import * as CredentialSearch from "./credentials/Search.ts"
+import * as Fleet from "./processes/Script.ts"
+import * as FleetSearch from "./processes/Search.ts"
 
 /** Parses an input in the form of a report. */
 const inputIn = <A>(option: string, schema: Schema.ConstraintDecoder<A>, text: string): A => {
@@ -26,24 +28,28 @@ const inputIn = <A>(option: string, schema: Schema.ConstraintDecoder<A>, text: s
   }
 }
 
-const { conversation, script, scripts, seed, total } = orExit(() => {
+const { conversation, fleet, fleets, script, scripts, seed, total } = orExit(() => {
   const { values } = parseArgs({
     options: {
       sessions: { type: "string", default: "10000" },
       scripts: { type: "string" },
+      fleets: { type: "string" },
       seed: { type: "string", default: "1" },
       conversation: { type: "string" },
-      script: { type: "string" }
+      script: { type: "string" },
+      fleet: { type: "string" }
     }
   })
   return {
     total: wholeNumber("sessions", values.sessions),
     scripts: values.scripts === undefined ? undefined : wholeNumber("scripts", values.scripts),
+    fleets: values.fleets === undefined ? undefined : wholeNumber("fleets", values.fleets),
     seed: values.seed,
     conversation: values.conversation === undefined
       ? undefined
       : inputIn("conversation", Conversation.Conversation, values.conversation),
-    script: values.script === undefined ? undefined : inputIn("script", Script, values.script)
+    script: values.script === undefined ? undefined : inputIn("script", Script, values.script),
+    fleet: values.fleet === undefined ? undefined : inputIn("fleet", Fleet.Script, values.fleet)
   }
 })
 
@@ -89,8 +95,14 @@ if (conversation !== undefined) {
   const violations = await CredentialSearch.judge(script)
   if (violations.length > 0) process.exitCode = 1
   console.log(await CredentialSearch.describe({ input: script, violations }))
+} else if (fleet !== undefined) {
+  const violations = await FleetSearch.judge(fleet)
+  if (violations.length > 0) process.exitCode = 1
+  console.log(await FleetSearch.describe({ input: fleet, violations }))
 } else if (scripts !== undefined) {
   await search({ inputs: "scripts", total: scripts, between: portion, ...CredentialSearch })
+} else if (fleets !== undefined) {
+  await search({ inputs: "fleets", total: fleets, between: portion, ...FleetSearch })
 } else {
   await search({ inputs: "conversations", total, between: 10 * portion, ...Search })
 }

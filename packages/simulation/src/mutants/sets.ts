@@ -5,6 +5,7 @@ import type * as Effect from "effect/Effect"
 import * as credentials from "./credentials.ts"
 import * as eras from "./eras.ts"
 import type { Mutant } from "./Mutant.ts"
+import * as processes from "./processes.ts"
 import * as table from "./table.ts"
 
 /** The simulation of a set. Its inputs are conversations, trials or scripts. */
@@ -28,7 +29,8 @@ export const sessions: MutantSet = { mutants: table.mutants, load: () => import(
 const sets: ReadonlyArray<MutantSet> = [
   sessions,
   { mutants: eras.mutants, load: () => import("../eras/Search.ts") },
-  { mutants: credentials.mutants, load: () => import("../credentials/Search.ts") }
+  { mutants: credentials.mutants, load: () => import("../credentials/Search.ts") },
+  { mutants: processes.mutants, load: () => import("../processes/Search.ts") }
 ]
 
 /** The mutants of all sets. */

@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "uses a request id twice",
     at: "PendingRequests.open",
-    original: "id: this.nextId(),",
+    original: "id: movable?.id ?? this.nextId(),",
     broken: "id: this.nextId() % 3,"
   },
   {
@@ -46,9 +46,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "treats the id 0 as missing",
-    at: "ResponseMatcher.match",
-    original: "if (message.id === undefined || message.id === null) return unmatched(runtime, \"NoId\", message)",
-    broken: "if (!message.id) return unmatched(runtime, \"NoId\", message)"
+    at: "ResponseMatcher.expectedBy",
+    original: "if (id === undefined || id === null) return \"NoId\"",
+    broken: "if (!id) return \"NoId\""
   },
   {
     name: "leaves handlers running when it closes",
@@ -138,13 +138,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "replies to every failure with an internal error",
     at: "HandlerFiber.response",
-    original: "JsonRpc.failure(id, errorOf(ending.cause) ?? McpError.internalError)",
-    broken: "JsonRpc.failure(id, McpError.internalError)"
+    original: "JsonRpc.failure(id, errorOf(ending.cause) ?? defect)",
+    broken: "JsonRpc.failure(id, defect)"
   },
   {
     name: "sends the defect of a handler to its peer",
     at: "HandlerFiber.response",
-    original: "errorOf(ending.cause) ?? McpError.internalError)",
+    original: "errorOf(ending.cause) ?? defect)",
     broken: "errorOf(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause))))"
   },
   {
@@ -180,14 +180,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "cancels only requests that it has not sent",
     at: "RequestSender.#abandon",
-    original: "!outbox.withdraw(entry)",
-    broken: "outbox.withdraw(entry)"
+    original: ": outbox.withdraw(entry)",
+    broken: ": !outbox.withdraw(entry)"
   },
   { name: "cancels initialize", at: "RequestSender.#abandon", original: "&& this.#isCancelled(exchange)", broken: "" },
   {
     name: "does not abandon a request whose caller is interrupted",
     at: "RequestSender.send",
-    original: "if (Exit.isFailure(exit)) this.#abandon(entry, opened)",
+    original: "if (Exit.isFailure(exit)) this.#abandon(entry, opened, options.replyTo)",
     broken: ""
   },
   {

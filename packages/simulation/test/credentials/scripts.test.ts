@@ -46,7 +46,7 @@ const refreshes = ({ events }: History): number => {
 
 describe("the credentials of processes", () => {
   for (const portion of [1, 2]) {
-    it.live(`keep their laws (part ${portion})`, () => keepTheirCredentials(portion, 200), { timeout: 60_000 })
+    it.live(`keep their laws (part ${portion})`, () => keepTheirCredentials(portion, 100), { timeout: 60_000 })
   }
 })
 

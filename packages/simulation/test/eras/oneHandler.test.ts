@@ -33,14 +33,14 @@ describe("a handler", () => {
   for (let portion = 0; portion < 5; portion++) {
     it.effect(`behaves the same in both eras (part ${portion + 1})`, () =>
       Effect.gen(function*() {
-        const found = yield* Search.run({ runs: 200, seed: `tests ${portion}` })
+        const found = yield* Search.run({ runs: 100, seed: `tests ${portion}` })
         assert.isUndefined(found, found === undefined ? "" : Search.describe(found))
       }), { timeout: 60_000 })
   }
 
   it.live("behaves the same in both eras, on a real clock and with real promises", () =>
     Effect.gen(function*() {
-      const found = yield* Search.runLive({ runs: 60, seed: "live" })
+      const found = yield* Search.runLive({ runs: 30, seed: "live" })
       assert.isUndefined(found, found === undefined ? "" : Search.describe(found))
     }), { timeout: 60_000 })
 })
