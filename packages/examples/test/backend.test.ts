@@ -53,6 +53,7 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
       assert.strictEqual(health.headers.get("server"), "backend")
       assert.deepStrictEqual(yield* Effect.promise(() => health.json()), {
         accepting: true,
+        ready: true,
         draining: false,
         sessions: 0,
         handshaking: 0,

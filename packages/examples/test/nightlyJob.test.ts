@@ -4,8 +4,11 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import * as Protection from "./fixtures/protection.ts"
+
+const nightlyJob = await joinedProgram(Child.file("../../src/nightlyJob.ts"))
 
 const Own = Schema.fromJsonString(Schema.Struct({ uri: Schema.String, notes: Schema.Array(Schema.String) }))
 
@@ -25,7 +28,7 @@ describe("nightlyJob.ts", () => {
         const issuer = yield* Protection.issuer("--seconds", "4", "--job-key", file)
         const url = yield* Protection.notes(issuer)
         assert.strictEqual(fs.statSync(file).mode & 0o777, 0o600)
-        const args = [Child.file("../../src/nightlyJob.ts"), url, "--issuer", issuer.url, "--key", file, "--every", "1"]
+        const args = [nightlyJob, url, "--issuer", issuer.url, "--key", file, "--every", "1"]
         const job = yield* Child.program(process.execPath, args)
         yield* Child.until(() => issuer.grants().length >= 3)
         const count = runsOf(job).length
@@ -49,7 +52,7 @@ describe("nightlyJob.ts", () => {
         yield* Protection.issuer("--job-key", path.join(folder, "other.pem"))
         const url = yield* Protection.notes(issuer)
         const key = path.join(folder, "other.pem")
-        const args = [Child.file("../../src/nightlyJob.ts"), url, "--issuer", issuer.url, "--key", key]
+        const args = [nightlyJob, url, "--issuer", issuer.url, "--key", key]
         const { exitCode, stderr, stdout } = yield* (yield* Child.program(process.execPath, args)).exited
         assert.strictEqual(exitCode, 1)
         assert.include(stdout + stderr, "invalid_client")

@@ -4,15 +4,18 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import { Browser, type Decisions } from "./fixtures/person.ts"
 import * as Protection from "./fixtures/protection.ts"
 
 const Own = Schema.fromJsonString(Schema.Struct({ uri: Schema.String, notes: Schema.Array(Schema.String) }))
 
+const signIn = await joinedProgram(Child.file("../../src/signIn.ts"))
+
 /** Starts the program with these options and variables. */
 const start = (url: string, options: ReadonlyArray<string>, variables: Readonly<Record<string, string>>) =>
-  Child.program(process.execPath, [Child.file("../../src/signIn.ts"), url, ...options], {
+  Child.program(process.execPath, [signIn, url, ...options], {
     ...Child.environment,
     ...variables
   })

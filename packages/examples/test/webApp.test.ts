@@ -2,16 +2,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freePort } from "../../../scripts/freePort.ts"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import { Browser, type Decisions } from "./fixtures/person.ts"
 import * as Protection from "./fixtures/protection.ts"
+
+const webApp = await joinedProgram(Child.file("../../src/webApp.ts"))
 
 /** Starts the application. Returns its address, and the authorization server. */
 const start = Effect.fnUntraced(function*(...options: ReadonlyArray<string>) {
   const issuer = yield* Protection.issuer(...options)
   const notes = yield* Protection.notes(issuer)
   const port = yield* freePort
-  const args = [Child.file("../../src/webApp.ts"), "--port", String(port), "--notes", notes]
+  const args = [webApp, "--port", String(port), "--notes", notes]
   const { stdout } = yield* Child.program(process.execPath, args)
   yield* Child.until(() => stdout().includes("listening at "))
   return { app: `http://127.0.0.1:${port}`, issuer }

@@ -62,7 +62,7 @@ const probes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     "/readyz",
     Effect.map(
       health,
-      ({ draining, sessions }) => HttpServerResponse.text(`${sessions} sessions`, { status: draining ? 503 : 200 })
+      ({ ready, sessions }) => HttpServerResponse.text(`${sessions} sessions`, { status: ready ? 200 : 503 })
     )
   )
 }))

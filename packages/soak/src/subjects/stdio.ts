@@ -21,7 +21,8 @@ const reasons: Readonly<Record<string, Reason>> = Object.fromEntries(
     "HandshakeFailed",
     "HandshakeTimeout",
     "Expired",
-    "Evicted"
+    "Evicted",
+    "Superseded"
   ] as const satisfies ReadonlyArray<CloseReason.CloseReason["_tag"]>).map((reason) => [reason, reason])
 )
 
