@@ -19,6 +19,7 @@ const joined: { readonly [folder: string]: ReadonlyArray<ReadonlyArray<string>> 
   protocol: [["index", "internal"]],
   session: [["ServerSession", "internal"], ["internalEngine"], ["index"]],
   tasks: [["RemoteTasks"], ["ServerTasks"], ["index"]],
+  cluster: [],
   "json-schema": [["index"]],
   transport: [["node/StdioServer"]],
   auth: [],

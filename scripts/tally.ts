@@ -14,7 +14,13 @@ import { root } from "./workspace.ts"
  * missing in a file that ran.
  */
 export default class Tally implements Reporter {
+  readonly #leavesOut: string | undefined
   #vitest: Vitest | undefined
+
+  /** `leavesOut` names the tests that the configuration leaves out. */
+  constructor({ leavesOut }: { readonly leavesOut?: string } = {}) {
+    this.#leavesOut = leavesOut
+  }
 
   onInit: NonNullable<Reporter["onInit"]> = (vitest) => {
     this.#vitest = vitest
@@ -38,6 +44,7 @@ export default class Tally implements Reporter {
           "other files; `pnpm vitest run` selects from all"
       )
     }
+    if (this.#leavesOut !== undefined) console.log(`left out: ${this.#leavesOut}`)
     console.log(`${passed} passed, ${failed} failed`)
   }
 }

@@ -53,7 +53,7 @@ export interface SimulatedTable {
 /** Returns the mutants of the simulation, which finds them without tests. */
 export const readSimulated = (): Promise<ReadonlyArray<SimulatedTable>> =>
   Promise.all(
-    ["table", "eras", "credentials"].map(async (name) => {
+    ["table", "eras", "credentials", "processes"].map(async (name) => {
       const file = `packages/simulation/src/mutants/${name}.ts`
       // The annotation is trusted: the compiler checks these files.
       const { mutants }: Pick<SimulatedTable, "mutants"> = await import(path.join(root, file))

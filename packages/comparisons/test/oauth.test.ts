@@ -6,10 +6,13 @@ import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { freePort } from "../../../scripts/freePort.ts"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import { fileOf, implementationsOf } from "./fixtures/comparison.ts"
 
 const fileIn = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+const identityProvider = await joinedProgram(fileIn("../../examples/src/identityProvider.ts"))
 
 /** A folder that is removed when the scope closes. */
 const folder = Effect.acquireRelease(
@@ -20,8 +23,7 @@ const folder = Effect.acquireRelease(
 /** Starts the authorization server of the examples, whose tokens are valid for some seconds. */
 const issuer = Effect.fnUntraced(function*(seconds: number) {
   const port = yield* freePort
-  const file = fileIn("../../examples/src/identityProvider.ts")
-  const child = yield* Child.start([file, "--port", String(port), "--seconds", String(seconds)])
+  const child = yield* Child.start([identityProvider, "--port", String(port), "--seconds", String(seconds)])
   yield* Child.until(() => child.output().includes("issuer "))
   return { url: `http://localhost:${port}`, grants: () => child.output().trim().split("\n").slice(1) }
 })

@@ -4,6 +4,7 @@ import { execFile, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { promisify } from "node:util"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Templates from "../../../scripts/templates.ts"
 import { root } from "../../../scripts/workspace.ts"
 import * as Template from "../src/Template.ts"
@@ -52,15 +53,17 @@ describe.concurrent("a project of each template", () => {
   }, 120_000)
 
   it("passes its own tests", async () => {
-    const printed = await run("vitest/vitest.mjs", "run")
+    // All of them load the same modules, and share the processors with other tests.
+    const printed = await run("vitest/vitest.mjs", "run", "--no-isolate", "--maxWorkers=1", "--testTimeout=60000")
     assert.match(printed, /Tests +\d+ passed/)
     for (const name of Templates.names) assert.include(printed, ` ${name}/test/`)
   }, 120_000)
 })
 
+const console = await joinedProgram(path.join(root, "packages/cli/src/bin.ts"))
+
 /** Runs commands of a shell in the project of a template, where `npx @effect-mcp/cli` is the one of this workspace. */
 const shell = async (name: string, commands: string): Promise<string> => {
-  const console = path.join(root, "packages/cli/src/bin.ts")
   const script = `npx() { shift; "${process.execPath}" "${console}" "$@"; }\n${commands}`
   const { stdout } = await exec("sh", ["-c", script], { cwd: path.join(projects, name) })
   return stdout.trim()

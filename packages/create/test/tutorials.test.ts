@@ -2,6 +2,7 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import { read, root } from "../../../scripts/workspace.ts"
 import * as Program from "./program.ts"
 
@@ -57,10 +58,12 @@ beforeAll(async () => {
   fs.rmSync(path.join(project, "test/greetings.test.ts"))
 })
 
+const console = await joinedProgram(path.join(root, "packages/cli/src/bin.ts"))
+
 describe("the first server", () => {
   it("passes npm run check, npm test and npm run build", async () => {
     await succeed("typescript/bin/tsc")
-    await succeed("vitest/vitest.mjs", "run", "--root", ".")
+    await succeed("vitest/vitest.mjs", "run", "--root", ".", "--testTimeout=60000")
     await succeed("rolldown/bin/cli.mjs", "--config", "rolldown.config.ts")
     assert.isTrue(fs.existsSync(path.join(project, "dist/server.mjs")))
   }, 120_000)
@@ -68,7 +71,6 @@ describe("the first server", () => {
   it.each(["2100-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "tomorrow"])(
     "prints what its page shows for %s",
     async (date) => {
-      const console = path.join(root, "packages/cli/src/bin.ts")
       const printed = await run(console, "call", "days_until", `date=${date}`, "--", "node", "src/main.ts")
       assert.include(printedIn(server), withoutNumbers(printed))
     }

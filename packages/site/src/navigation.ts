@@ -61,6 +61,8 @@ export const navigation: ReadonlyArray<Group> = [
       { file: "docs/servers/changes.md", kind: "how-to" },
       { file: "docs/servers/middleware.md", kind: "how-to" },
       { file: "docs/servers/long-running-tools.md", kind: "how-to" },
+      { file: "docs/servers/durable-calls.md", kind: "how-to" },
+      { file: "docs/servers/workflows.md", kind: "how-to", title: "A workflow as a tool" },
       { file: "docs/servers/compose.md", kind: "how-to", title: "Compose servers" },
       { file: "docs/servers/proxy-a-server.md", kind: "how-to" },
       { file: "docs/servers/http-api.md", kind: "how-to", title: "An HttpApi as tools" },
@@ -137,7 +139,11 @@ export const navigation: ReadonlyArray<Group> = [
     pages: [
       { file: "docs/operate/observe.md", kind: "how-to" },
       { file: "docs/operate/telemetry.md", kind: "how-to" },
+      { file: "docs/operate/deploy.md", kind: "how-to" },
       { file: "docs/operate/containers.md", kind: "how-to" },
+      { file: "docs/operate/databases.md", kind: "how-to", title: "Share stores in a database" },
+      { file: "docs/operate/redis.md", kind: "how-to", title: "Share stores in Redis" },
+      { file: "docs/operate/effect-cluster.md", kind: "how-to", title: "Let Effect Cluster judge processes" },
       { file: "docs/operate/size-a-server.md", kind: "how-to", title: "Size a server" },
       { file: "docs/operate/limits.md", kind: "how-to", title: "Set a limit" }
     ]

@@ -12,16 +12,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-01",
     at: "RequestSender.#abandon",
-    original: "!outbox.withdraw(entry)",
-    broken: "(!outbox.withdraw(entry) || true)",
+    original: "!isWithdrawn",
+    broken: "(!isWithdrawn || true)",
     test: "packages/session/test/deadlines.test.ts",
     name: "a request whose caller is interrupted before it is sent is neither sent nor cancelled"
   },
   {
     id: "CAN-02",
     at: "RequestSender.#abandon",
-    original: "entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)",
-    broken: "entry !== undefined && !outbox.withdraw(entry)",
+    original: "!isWithdrawn && this.#isCancelled(exchange)",
+    broken: "!isWithdrawn",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "fails as Timeout after 30 seconds, and initialize is not cancelled"
   },
@@ -72,7 +72,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-06",
     at: "ResponseMatcher.match",
-    original: "unmatched(runtime, kindOf(runtime, message.id), message)",
+    original: "unmatched(runtime, exchange, message)",
     broken: "runtime.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } })",
     test: "packages/session/test/lateResponses.test.ts",
     name: "a response after the cancellation is late"

@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "HTTP-02",
-    at: "Exchange.#send",
+    at: "Exchange.#request",
     original: "session = state.session",
     broken: "session = state.session\n      yield* Effect.ignore(state.endpoint.post(json, state.membership(session)))",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "HTTP-04",
-    at: "Exchange.#send",
+    at: "Exchange.#sendIn",
     original: "state.endpoint.post(json, state.membership(session))",
     broken: "state.endpoint.post(`[${json}]`, state.membership(session))",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
@@ -133,7 +133,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "HTTP-05",
-    at: "Exchange.#send",
+    at: "Exchange.#sendIn",
     original: "state.endpoint.post(json, state.membership(session))",
     broken: "state.endpoint.post(`[[${json}]]`, state.membership(session))",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",

@@ -86,8 +86,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-11",
     at: "RequestSender.#abandon",
-    original: "!outbox.withdraw(entry)",
-    broken: "exchange.stream === undefined && !outbox.withdraw(entry)",
+    original: "!isWithdrawn",
+    broken: "exchange.stream === undefined && !isWithdrawn",
     test: "packages/transport/test/http/client/streamable/session.test.ts",
     name: "an interrupted call sends a cancellation, and its request is closed",
     hangs: true

@@ -159,7 +159,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-18",
-    at: "TaskRuns.start",
+    at: "TaskRuns.taskOf",
     original: "id: webCrypto.randomUUID()",
     broken: "id: `task-${this.#running.size}`",
     test: "packages/tasks/test/taskExtension.test.ts",

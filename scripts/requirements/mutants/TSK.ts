@@ -35,7 +35,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-07",
-    at: "TaskRuns.start",
+    at: "TaskRuns.taskOf",
     original: "id: webCrypto.randomUUID()",
     broken: "id: `task-${this.#running.size}`",
     test: "packages/tasks/test/serverTasks.test.ts",
@@ -172,8 +172,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-26",
     at: "OwnedTasks.ownState",
-    original: "state === undefined || state.principal !== principal",
-    broken: "state === undefined",
+    original: "state === undefined || DurableCallId.is(state.id) || state.principal !== principal",
+    broken: "state === undefined || DurableCallId.is(state.id)",
     test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-26]"
   },
@@ -187,7 +187,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-28",
-    at: "TaskRuns.start",
+    at: "TaskRuns.taskOf",
     original: "Math.min(Math.max(ttlMillis ?? usual, 0), longest)",
     broken: "ttlMillis ?? usual",
     test: "packages/tasks/test/serverTasks.test.ts",
@@ -407,8 +407,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-22",
     at: "OwnedTasks.list",
-    original: "next: listed.next",
-    broken: "next: undefined",
+    original: "const { next } = listed",
+    broken: "const next = undefined",
     test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-18] [TSK-22] [TSK-25]"
   },
@@ -422,7 +422,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-27",
-    at: "TaskRuns.start",
+    at: "TaskRuns.taskOf",
     original: "id: webCrypto.randomUUID()",
     broken: "id: String(now + this.#running.size)",
     test: "packages/tasks/test/serverTasks.test.ts",
