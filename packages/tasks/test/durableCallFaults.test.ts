@@ -536,6 +536,17 @@ describe.concurrent("the question of a durable call", () => {
       assert.strictEqual(methods(live).at(-1), "1 accept")
     }))
 
+  it.live("is shown once to the client of two branches, also if one of them stops to wait", () =>
+    Effect.gen(function*() {
+      const fleet = yield* makeFleet()
+      const process = yield* fleet.start()
+      const { client, question, response } = yield* book(fleet, process, { tool: "shared" })
+      yield* Effect.sleep("600 millis")
+      yield* accept(client, question)
+      yield* response.awaitEnd
+      assert.deepStrictEqual(methods(response), ["elicitation/create", "Failure,Success"])
+    }))
+
   it.live("waits on after a malformed answer", () =>
     Effect.gen(function*() {
       const fleet = yield* makeFleet()

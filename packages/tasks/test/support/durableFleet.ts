@@ -196,6 +196,13 @@ const makeTools = () => {
         const [{ action }] = yield* Effect.all([asked, reports], { concurrency: "unbounded" })
         return text(action)
       }),
+      /** Asks in two branches by one key, one of which waits for a short time. */
+      shared: Effect.gen(function*() {
+        const ask = (options: RequestContext.QuestionOptions) =>
+          Effect.result(RequestContext.elicit(question, { key: "book", ...options }))
+        const branches = yield* Effect.all([ask({ timeout: "300 millis" }), ask({})], { concurrency: "unbounded" })
+        return text(branches.map(({ _tag }) => _tag).join())
+      }),
       crash: Effect.andThen(Effect.sync(() => void counts.crashed++), waits),
       quick,
       /** Reads, and ends in its second run. */
@@ -255,6 +262,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
         lookAndAsk: repeatable,
         quick: resumable,
         sample: resumable,
+        shared: resumable,
         step: resumable,
         stubborn: resumable
       },

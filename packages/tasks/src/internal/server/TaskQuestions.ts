@@ -7,6 +7,7 @@ import type { QuestionOptions } from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import type * as StoredTask from "../../StoredTask.ts"
 import type { TaskStoreError } from "../../TaskStore.ts"
@@ -66,6 +67,8 @@ export class TaskQuestions {
   readonly #dependencies: TaskQuestionsDependencies
   /** The number of times that this run has asked each question without a key. */
   readonly #occurrences = new Map<string, number>()
+  /** The number of branches that wait for the answer to each question. */
+  readonly #waiting = new Map<string, number>()
 
   constructor(dependencies: TaskQuestionsDependencies) {
     this.#dependencies = dependencies
@@ -89,7 +92,7 @@ export class TaskQuestions {
 
   /**
    * Asks the client, and waits for its answer, however long that takes unless `options` have a time (TSK-20). Branches
-   * that ask by the same key share the question.
+   * that ask by the same key share the question, which is closed when the last of them stops to wait.
    */
   ask(
     row: ClientQuestion.QuestionRow,
@@ -100,7 +103,7 @@ export class TaskQuestions {
     return OnceSteps.outside(
       method,
       Effect.suspend(() => {
-        const { asking, profile, projection } = this.#dependencies
+        const { profile, projection } = this.#dependencies
         const blocked = ClientQuestion.blocked(row, params, profile)
         if (blocked !== undefined) return Effect.fail(RequestError.make(method, blocked))
         const question = ClientQuestion.make(row, params, profile, projection)
@@ -109,11 +112,7 @@ export class TaskQuestions {
         const asked = Effect.uninterruptible(
           Effect.flatMap(
             this.#put(request, options.key),
-            (key) =>
-              Effect.onInterrupt(
-                waiting(this.#answerTo(key, row, params, options)),
-                () => Effect.andThen(asking === undefined ? Effect.void : asking.stop(key), this.#withdraw(key))
-              )
+            (key) => this.#waits(key, waiting(this.#answerTo(key, row, params, options)))
           )
         )
         const limits = [options.timeout, options.totalTimeout].flatMap((one) =>
@@ -186,7 +185,9 @@ export class TaskQuestions {
           if (isOther) {
             return Effect.die(new Error(`two different questions of the task have the key ${JSON.stringify(given)}`))
           }
-          return key === undefined ? this.#gone : Effect.as(this.#begin(changed.task, key), key)
+          if (key === undefined) return this.#gone
+          this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1)
+          return Effect.as(this.#begin(changed.task, key), key)
       }
     })
   }
@@ -197,6 +198,19 @@ export class TaskQuestions {
     return asking === undefined || question === undefined || !TaskState.isOpen(question)
       ? Effect.void
       : asking.begin(question)
+  }
+
+  /** Counts a branch that waits. The last one that stops before the answer closes the question. */
+  #waits<A, E>(key: string, answer: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    const { asking } = this.#dependencies
+    return Effect.onExit(answer, (exit) => {
+      const others = (this.#waiting.get(key) ?? 1) - 1
+      if (others > 0) this.#waiting.set(key, others)
+      else this.#waiting.delete(key)
+      return others > 0 || !Exit.hasInterrupts(exit)
+        ? Effect.void
+        : Effect.andThen(asking === undefined ? Effect.void : asking.stop(key), this.#withdraw(key))
+    })
   }
 
   #answerTo(
@@ -231,7 +245,7 @@ export class TaskQuestions {
           case "InvalidResult":
             return fail({ _tag: "InvalidResult", problem: failure.problem })
           case "Withdrawn":
-            // Another branch has asked by the same key, and has stopped to wait. This one still needs an answer.
+            // The last branch that waited stopped to, just as this one asked by the same key.
             return this.ask(row, params, given === undefined ? {} : { key: given })
         }
       }
