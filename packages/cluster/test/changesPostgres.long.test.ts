@@ -16,7 +16,7 @@ import { randomBytes } from "node:crypto"
 import * as ChangesPostgres from "../src/internal/bus/ChangesPostgres.ts"
 import * as ChangesSql from "../src/internal/bus/ChangesSql.ts"
 import * as Database from "../src/internal/sql/Database.ts"
-import { areSeenWithin, gapsOf, survivesSilence, until } from "./support/changes.ts"
+import { areSeen, gapsOf, survivesSilence, until } from "./support/changes.ts"
 import { postgres } from "./support/databases.ts"
 import { isRunning } from "./support/services.ts"
 import * as SilentProxy from "./support/silentProxy.ts"
@@ -47,8 +47,8 @@ const channel = Effect.gen(function*() {
 describe.runIf(isPostgresRunning)("changes in PostgreSQL", () => {
   ChangeBusSuite.suite("PostgreSQL", channel)
 
-  it.live("a change is seen within 100 milliseconds", () =>
-    Effect.flatMap(channel, ({ bus }) => areSeenWithin(100, "PostgreSQL", bus, 50, 70)).pipe(Effect.scoped))
+  it.live("changes are seen by another process", () =>
+    Effect.flatMap(channel, ({ bus }) => areSeen("PostgreSQL", bus, 50, 70)).pipe(Effect.scoped))
 
   it.live("a message that no bus has written is a gap", () =>
     Effect.gen(function*() {
@@ -71,7 +71,7 @@ describe.runIf(isPostgresRunning)("changes in PostgreSQL", () => {
       }))
       const silenced = yield* open(prefix, client, "200 millis")
       const other = yield* bus
-      yield* survivesSilence(8_000, proxy.silence, silenced, (key) => other.publish({ scope: "s", kind: "k", key }))
+      yield* survivesSilence(proxy.silence, silenced, (key) => other.publish({ scope: "s", kind: "k", key }))
     }).pipe(Effect.scoped), 20_000)
 
   it.live("a listener holds one connection, also of a client that does not reserve one for it", () =>

@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Redis from "effect/persistence/Redis"
 import { randomBytes } from "node:crypto"
 import * as ChangesRedis from "../src/internal/bus/ChangesRedis.ts"
-import { areSeenWithin, gapsOf, survivesSilence, until } from "./support/changes.ts"
+import { areSeen, gapsOf, survivesSilence, until } from "./support/changes.ts"
 import { isRunning } from "./support/services.ts"
 import * as SilentProxy from "./support/silentProxy.ts"
 
@@ -39,8 +39,8 @@ const channel = Effect.gen(function*() {
 describe.runIf(isRedisRunning)("changes in Redis", () => {
   ChangeBusSuite.suite("Redis", channel)
 
-  it.live("a change is seen within 100 milliseconds", () =>
-    Effect.flatMap(channel, ({ bus }) => areSeenWithin(100, "Redis", bus, 50, 70)).pipe(Effect.scoped))
+  it.live("changes are seen by another process", () =>
+    Effect.flatMap(channel, ({ bus }) => areSeen("Redis", bus, 50, 70)).pipe(Effect.scoped))
 
   it.live("a message that no bus has written is a gap", () =>
     Effect.gen(function*() {
@@ -58,7 +58,7 @@ describe.runIf(isRedisRunning)("changes in Redis", () => {
         ChangesRedis.connection(yield* client("silent", proxy.port), key, { block: 300, lost: 300 })
       )
       const other = yield* ChangeBus.make(yield* connection)
-      yield* survivesSilence(2_000, proxy.silence, bus, (key) => other.publish({ scope: "s", kind: "k", key }))
+      yield* survivesSilence(proxy.silence, bus, (key) => other.publish({ scope: "s", kind: "k", key }))
     }).pipe(Effect.scoped))
 
   it.live("the stream expires, also one that is only read, and a process that missed it learns of a gap", () =>

@@ -10,17 +10,7 @@ import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Child from "./fixtures/child.ts"
-
-const fleet = Child.file("../../src/fleet.ts")
-
-/** Starts a fleet. Returns its program, its URL, and the ids of its processes. */
-const start = Effect.fnUntraced(function*(...args: ReadonlyArray<string>) {
-  const program = yield* Child.program(process.execPath, [fleet, "--port", "0", ...args])
-  yield* Child.until(() => /^ready$/m.test(program.stdout()))
-  const [, url = ""] = /listening at (\S+)\n/.exec(program.stdout()) ?? []
-  const pids = [...program.stdout().matchAll(/^process \d+ pid (\d+) port \d+$/gm)].map(([, pid]) => Number(pid))
-  return { program, url, pids }
-})
+import { fleet, start } from "./fixtures/fleet.ts"
 
 /** Connects a client. It answers each question with the question in upper case. */
 const connect = Effect.fnUntraced(function*(

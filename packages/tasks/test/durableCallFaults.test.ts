@@ -203,9 +203,7 @@ describe.concurrent("the answer to a durable call", () => {
       const { first, next, question, second } = yield* begin()
       second.faults.tasks.always(hung, "load")
       yield* first.cutOff
-      const [taken, answer] = yield* Effect.timed(accept(next, question))
-      assert.strictEqual(answer.status, 503)
-      assert.isBelow(Duration.toMillis(taken), 8000)
+      assert.strictEqual((yield* accept(next, question)).status, 503)
     }))
 })
 
@@ -382,7 +380,8 @@ describe.concurrent("a durable call", () => {
         const [taken] = yield* Effect.timed(process.stop)
         yield* response.awaitEnd
         assert.deepStrictEqual(methods(response), ["1"])
-        assert.isBelow(Duration.toMillis(taken), 4000)
+        // The graceful timeout is 30 seconds.
+        assert.isBelow(Duration.toSeconds(taken), 15)
       }))
 
     it.live(`with ${name} is deleted if it takes longer than that`, () =>

@@ -63,7 +63,8 @@ describe.concurrent.each([
       let stream = booking
       for (let round = 0; round < 6; round++) {
         const [taken] = yield* Effect.timed(live.from.stop)
-        assert.isBelow(Duration.toMillis(taken), 2500)
+        // The graceful timeout is 30 seconds.
+        assert.isBelow(Duration.toSeconds(taken), 15)
         yield* stream.awaitEnd
         stream = yield* clientAt(live.to, client).get(booking.lastId)
         yield* stream.awaitHeaders

@@ -167,8 +167,8 @@ const sampled = Effect.mapError(
   () => McpError.invalidRequest("not answered")
 )
 
-/** The tools of a fleet, and what it counts of them. */
-const makeTools = () => {
+/** The tools of a fleet, and what it counts of them. `standing` holds up the first run of the tool `late`. */
+const makeTools = (standing: Effect.Effect<void>) => {
   const counts = { charged: 0, crashed: 0, looked: 0, started: 0 }
   const charge = RequestContext.once("charge", { success: Schema.Number }, Effect.sync(() => ++counts.charged))
   const quick = Effect.as(Effect.sleep("400 millis"), text("quick"))
@@ -211,6 +211,13 @@ const makeTools = () => {
       lookAndAsk: Effect.map(asked, ({ action }) => text(action)),
       /** Takes a step after some time. */
       step: Effect.map(Effect.andThen(Effect.sleep("400 millis"), charge), (number) => text(String(number))),
+      /** Stands before its step in its first run. */
+      late: Effect.gen(function*() {
+        const run = ++counts.started
+        yield* RequestContext.progress({ progress: 1 })
+        if (run === 1) yield* standing
+        return text(String(yield* charge))
+      }),
       /** Ends with a defect when it is cancelled. */
       stubborn: Effect.ensuring(waits, Effect.die("a finalizer that fails")),
       plain: waits
@@ -241,7 +248,8 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
   const { ownerStore, sessionStore, store: defaultStore } = yield* makeStores
   const store = eventOptions === undefined ? defaultStore : yield* EventStore.makeMemory(eventOptions)
   const memory = yield* TaskStore.makeMemory()
-  const { counts, handlers } = makeTools()
+  const gate = yield* Deferred.make<void>()
+  const { counts, handlers } = makeTools(Deferred.await(gate))
 
   const start = Effect.fnUntraced(function*({ http, limits, tasks: options }: ProcessOptions = {}) {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
@@ -258,6 +266,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
         book: resumable,
         chatty: resumable,
         crash: resumable,
+        late: resumable,
         look: repeatable,
         lookAndAsk: repeatable,
         quick: resumable,
@@ -279,7 +288,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
       },
       handlers,
       {
-        session: { tasks: made, limits: { gracefulTimeout: "5 seconds", ...limits } },
+        session: { tasks: made, limits: { gracefulTimeout: "30 seconds", ...limits } },
         http: { responseMode: "stream", ...http },
         authentication: { identify: () => Effect.succeed({ id: "ada" }) }
       }
@@ -306,6 +315,8 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
   return {
     counts,
     start,
+    /** Lets the first run of the tool `late` go on. */
+    goOn: Deferred.succeed(gate, undefined),
     tasks: memory,
     stored,
     storedCount: Effect.map(stored, ({ length }) => length),

@@ -1,0 +1,112 @@
+/** Durable calls whose session gets its next owner in the middle of an operation of the first one. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { clientAt } from "../../transport/test/support/fleet.ts"
+import { until } from "../../transport/test/support/process.ts"
+import {
+  accept,
+  call,
+  delayed,
+  makeFleet,
+  makeGate,
+  methods,
+  open,
+  questionIn,
+  replyLost
+} from "./support/durableFleet.ts"
+
+/** Starts two processes, and opens a session at the first one. */
+const begin = Effect.gen(function*() {
+  const fleet = yield* makeFleet()
+  const first = yield* fleet.start()
+  const second = yield* fleet.start()
+  const client = yield* open(first)
+  return { fleet, first, second, client, next: clientAt(second, client) }
+})
+
+describe.concurrent("a durable call", () => {
+  it.live("is handed on at once by a process that stops while it stores the call", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, next, second } = yield* begin
+      first.faults.tasks.next("create", delayed(400))
+      const booking = yield* call(client)
+      yield* until(() => booking.events.length > 0)
+      const [taken] = yield* Effect.timed(first.stop)
+      // The graceful timeout is 30 seconds.
+      assert.isBelow(Duration.toSeconds(taken), 15)
+      assert.strictEqual(fleet.counts.started, 0)
+      const rest = yield* next.get(booking.lastId)
+      yield* rest.awaitMessages(3)
+      yield* accept(next, questionIn(rest))
+      yield* rest.awaitEnd
+      assert.strictEqual(methods(rest).at(-1), "1 accept")
+      assert.deepStrictEqual(second.logs, [])
+    }))
+
+  it.live("goes on if the store fails after the change that takes it over", () =>
+    Effect.gen(function*() {
+      const { client, first, next, second } = yield* begin
+      const booking = yield* call(client)
+      yield* booking.awaitMessages(3)
+      booking.disconnect()
+      yield* first.cutOff
+      second.faults.tasks.next("replace", replyLost)
+      assert.strictEqual((yield* accept(next, questionIn(booking))).status, 202)
+      const rest = yield* next.get(booking.lastId)
+      yield* rest.awaitEnd
+      assert.deepStrictEqual(methods(rest), ["1 accept"])
+    }))
+
+  it.live("that is stored after the next owner has taken the session is deleted with the session", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, next } = yield* begin
+      const gate = makeGate()
+      first.faults.tasks.next("create", gate.fault)
+      yield* call(client)
+      yield* gate.reached
+      yield* first.cutOff
+      yield* next.ping()
+      yield* gate.open
+      yield* fleet.awaitStored(({ length }) => length === 1)
+      assert.strictEqual((yield* next.delete).status, 204)
+      yield* fleet.awaitStored(({ length }) => length === 0)
+    }))
+
+  it.live("is not deleted by an earlier owner that has received its cancellation", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, next } = yield* begin
+      const booking = yield* call(client)
+      yield* booking.awaitMessages(3)
+      const [ending, loading] = [makeGate(), makeGate()]
+      first.faults.events.next("end", ending.fault)
+      first.faults.tasks.next("load", loading.fault)
+      yield* client.notify("notifications/cancelled", { requestId: "c" })
+      yield* loading.reached
+      yield* first.cutOff
+      const rest = yield* next.get(booking.lastId)
+      yield* Effect.sleep("100 millis")
+      yield* Effect.andThen(ending.open, loading.open)
+      yield* Effect.sleep("100 millis")
+      assert.strictEqual(yield* fleet.storedCount, 1)
+      yield* accept(next, questionIn(booking))
+      yield* rest.awaitEnd
+      assert.strictEqual(methods(rest).at(-1), "1 accept")
+    }))
+
+  it.live("does not run a step in a process whose lease is over", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, next } = yield* begin
+      const booking = yield* call(client, "late")
+      yield* booking.awaitMessages(1)
+      yield* first.cutOff
+      const rest = yield* next.get(booking.lastId)
+      yield* rest.awaitEnd
+      assert.deepStrictEqual(methods(rest), ["1"])
+      yield* until(() => !first.owners.isAlive())
+      // The first run stands before its step until now.
+      yield* fleet.goOn
+      yield* Effect.sleep("200 millis")
+      assert.deepInclude(fleet.counts, { charged: 1, started: 2 })
+    }))
+})
