@@ -367,6 +367,21 @@ describe("the checker of histories", () => {
     assert.deepStrictEqual(rulesOf([opened, { ...away, status: 421 }], [kill]), ["statuses"])
   })
 
+  it("a stream that has ended is reported when it is resumed, unless its call was cancelled meanwhile", () => {
+    const slow: Part = { at: 10, sent: request(1, "slow", {}), events: [["a", progress(1, 1)]], ending: "abandoned" }
+    const resume: Part = { at: 40, purpose: "resume", method: "GET", lastEventId: "a", status: 405 }
+    const params = { requestId: 1 }
+    const cancel: Part = {
+      at: 45,
+      purpose: "cancel",
+      status: 202,
+      sent: { jsonrpc: "2.0", method: "notifications/cancelled", params }
+    }
+    assert.include(rulesOf([opened, slow, resume]), "statuses")
+    assert.notInclude(rulesOf([opened, slow, resume, cancel]), "statuses")
+    assert.include(rulesOf([opened, slow, resume, { ...cancel, at: 60 }]), "statuses")
+  })
+
   it("an answer whose outcome is unknown is reported without a fault", () => {
     const answer: Part = { at: 10, purpose: "answer", status: 502, body: JSON.stringify(unknown(1)) }
     assert.deepStrictEqual(rulesOf([opened, answer], [kill]), [])

@@ -202,6 +202,7 @@ export class Client {
       if (last === undefined) break
       await options.present?.()
       await sleep(this.#random.between(50, 300))
+      if (this.#isOver || isCancelled()) break
       const { status } = await this.#send({
         purpose: "resume",
         method: "GET",

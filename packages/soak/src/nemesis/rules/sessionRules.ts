@@ -167,8 +167,13 @@ const statusesOf = ({ lastEventId, purpose }: Exchange): ReadonlyArray<number> =
 export const statuses = (history: History): ReadonlyArray<Violation> => {
   const lives = livesOf(history)
   // A call that is cancelled before its stream has begun has no response, and 202 in place of it.
-  const cancelled = new Set(
-    callsOf(history).filter(({ cancellations }) => cancellations.length > 0).map(({ post }) => post)
+  const cancelledCalls = callsOf(history).filter(({ cancellations }) => cancellations.length > 0)
+  const cancelled = new Set(cancelledCalls.map(({ post }) => post))
+  // A request that resumed the stream just before the cancellation may arrive after it, when the stream has ended.
+  const resumed = new Set(
+    cancelledCalls.flatMap(({ cancellations, exchanges }) =>
+      exchanges.filter(({ endedAt = 0 }) => cancellations.some(({ startedAt }) => startedAt <= endedAt))
+    )
   )
   const away = new Set<Exchange["purpose"]>(["foreign", "unknown", "foreign-event", "unknown-event"])
   return history.exchanges.flatMap((exchange) => {
@@ -178,6 +183,7 @@ export const statuses = (history: History): ReadonlyArray<Violation> => {
     if (away.has(purpose) || status === undefined || isOver || statusesOf(exchange).includes(status)) return []
     // The rule `found` is about 404.
     if (status === 404 || status === 202 && cancelled.has(exchange)) return []
+    if (status === 405 && resumed.has(exchange)) return []
     const isDuring = isDisturbed(history.faults, startedAt, endedAt)
     if (isDuring && isOutcomeUnknown(exchange)) return []
     if (status === 503 && retryAfter !== undefined && isDuring) return []
