@@ -2,7 +2,9 @@
 import { McpGroup, McpRequest, type McpServer } from "@effect-mcp/server"
 import * as McpWorkflow from "@effect-mcp/server/McpWorkflow"
 import type { ClientSession } from "@effect-mcp/session"
-import { assert, expectTypeOf, it } from "@effect/vitest"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { PersistenceError } from "effect/cluster/ClusterError"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -15,9 +17,11 @@ import * as DurableClock from "effect/workflow/DurableClock"
 import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
 import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
+import { settled } from "../../session/test/support/sessions.ts"
 import { Book, makeBooking } from "./support/booking.ts"
 import { connect, handshake } from "./support/connect.ts"
 import { describeForBothEras } from "./support/eras.ts"
+import { makeOutage } from "./support/outage.ts"
 
 const text = ({ content: [block] }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   block !== undefined && "text" in block ? block.text : undefined
@@ -217,6 +221,146 @@ describeForBothEras("the tool of a workflow", ({ connect }) => {
       yield* Deferred.succeed(answer, "9")
       assert.deepStrictEqual((yield* Fiber.join(late)).structuredContent, first.structuredContent)
       assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+})
+
+describe("the tool of a workflow whose engine loses its store for a while", () => {
+  const open = Effect.fnUntraced(function*(engine: Layer.Layer<WorkflowEngine.WorkflowEngine>) {
+    const asked = yield* Deferred.make<void>()
+    const answer = yield* Deferred.make<string>()
+    const session = yield* connect(Layer.provide(McpWorkflow.layer(Book), engine), {
+      client: {
+        ...handshake,
+        handlers: {
+          "elicitation/create": () =>
+            Effect.andThen(
+              Deferred.succeed(asked, undefined),
+              Effect.map(Deferred.await(answer), (seat) => ({ action: "accept" as const, content: { seat } }))
+            )
+        }
+      }
+    })
+    const calling = yield* Effect.forkChild(session.callTool("book", { city: "Paris" }, { timeout: "2 days" }))
+    return { answer, asked, calling }
+  })
+
+  it.effect("waits for the same execution", () =>
+    Effect.gen(function*() {
+      const { away, counts, engine, failed } = yield* makeOutage()
+      const { answer, asked, calling } = yield* open(engine)
+      yield* Deferred.await(asked)
+      // The workflow is suspended then.
+      yield* settled
+      away.openUnsafe()
+      yield* eventually(() => failed.includes("execute"))
+      yield* TestClock.adjust("1 minute")
+      assert.isAbove(failed.filter((name) => name === "execute").length, 1)
+      away.closeUnsafe()
+      yield* Deferred.succeed(answer, "4F")
+      yield* settled
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual((yield* Fiber.join(calling)).structuredContent, { receipt: 1, seat: "4F" })
+      assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("stores an answer that arrives meanwhile", () =>
+    Effect.gen(function*() {
+      const { away, counts, engine, failed } = yield* makeOutage()
+      const { answer, asked, calling } = yield* open(engine)
+      yield* Deferred.await(asked)
+      // The workflow is suspended then.
+      yield* settled
+      away.openUnsafe()
+      yield* Deferred.succeed(answer, "4F")
+      yield* eventually(() => failed.includes("deferredDone"))
+      yield* TestClock.adjust("1 minute")
+      away.closeUnsafe()
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual((yield* Fiber.join(calling)).structuredContent, { receipt: 1, seat: "4F" })
+      assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("begins its execution when the store is back", () =>
+    Effect.gen(function*() {
+      const { away, engine, failed } = yield* makeOutage()
+      away.openUnsafe()
+      const { answer, calling } = yield* open(engine)
+      yield* Deferred.succeed(answer, "4F")
+      yield* eventually(() => failed.includes("execute"))
+      yield* TestClock.adjust("1 minute")
+      away.closeUnsafe()
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual((yield* Fiber.join(calling)).structuredContent, { receipt: 1, seat: "4F" })
+    }).pipe(Effect.scoped))
+
+  it.effect("asks a question that the workflow could not store at first", () =>
+    Effect.gen(function*() {
+      const { away, counts, engine, failed } = yield* makeOutage("deferredDone")
+      const { answer, calling } = yield* open(engine)
+      yield* Deferred.succeed(answer, "4F")
+      yield* eventually(() => failed.length > 0)
+      yield* TestClock.adjust("1 minute")
+      away.closeUnsafe()
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual((yield* Fiber.join(calling)).structuredContent, { receipt: 1, seat: "4F" })
+      assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("fails at once with a defect of the workflow", () =>
+    Effect.gen(function*() {
+      for (const captures of [true, false]) {
+        const defect = new PersistenceError({ cause: "of the workflow" })
+        const Break = Workflow.make("break", { payload: {}, idempotencyKey: () => "" })
+          .annotate(Workflow.CaptureDefects, captures)
+        // A defect that is not captured has no result that could show that it is the workflow's own.
+        const implementation = Break.toLayer(() => Effect.die(captures ? defect : "secret"))
+        const engine = Layer.provideMerge(implementation, Layer.fresh(WorkflowEngine.layerMemory))
+        const session = yield* connect(Layer.provide(McpWorkflow.layer(Break), engine), { client: handshake })
+        const { reason } = yield* Effect.flip(session.callTool("break"))
+        assert(reason._tag === "ErrorResponse")
+        assert.deepStrictEqual([reason.error.code, reason.error.message], [-32603, "Internal error"])
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("fails at once if no engine has the workflow", () =>
+    Effect.gen(function*() {
+      const live = Layer.provide(McpWorkflow.layer(Book), Layer.fresh(WorkflowEngine.layerMemory))
+      const session = yield* connect(live, { client: handshake })
+      const { reason } = yield* Effect.flip(session.callTool("book", { city: "Paris" }))
+      assert(reason._tag === "ErrorResponse")
+      assert.strictEqual(reason.error.code, -32603)
+    }).pipe(Effect.scoped))
+})
+
+describe("a cancelled call whose engine hangs", () => {
+  const cases = ["poll", "execute"] as const
+  it.effect.each(cases)("in an uninterruptible %s ends, and its workflow is interrupted", (name) =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const service = Context.get(yield* Layer.build(engine), WorkflowEngine.WorkflowEngine)
+      const { execute } = service
+      Object.assign(service, {
+        [name]: name === "poll"
+          ? () => Effect.uninterruptible(Effect.never)
+          : (...args: Parameters<typeof execute>) => Effect.uninterruptible(execute(...args))
+      })
+      const ended = yield* Deferred.make<void>()
+      const group = McpGroup.make("journeys", McpWorkflow.tool(Book)).toLayer((handlers) =>
+        handlers.tool(
+          "book",
+          (payload) => Effect.ensuring(McpWorkflow.handler(Book)(payload), Deferred.succeed(ended, undefined))
+        )
+      )
+      const session = yield* connect(Layer.provide(group, engine), { client: handshake })
+      const calling = yield* Effect.forkChild(session.callTool("book", { city: "Rome" }))
+      yield* eventually(() => counts.waiting === 1)
+      yield* settled
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      yield* TestClock.adjust("1 minute")
+      yield* Deferred.await(ended)
+      yield* eventually(() => counts.refunded === 1)
+      assert.strictEqual(counts.refunded, 1)
     }).pipe(Effect.scoped))
 })
 

@@ -1,7 +1,7 @@
 /** Calls of workflows that another process goes on with. */
-import { McpServer } from "@effect-mcp/server"
+import { McpGroup, McpServer } from "@effect-mcp/server"
 import * as McpWorkflow from "@effect-mcp/server/McpWorkflow"
-import { ClientSession, MemoryTransport, SessionHost, Transport } from "@effect-mcp/session"
+import { ClientSession, MemoryTransport, RequestContext, SessionHost, Transport } from "@effect-mcp/session"
 import { RemoteTasks, TaskStore } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -11,12 +11,13 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
+import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
 import { settled } from "../../session/test/support/sessions.ts"
 import { clientAt } from "../../transport/test/support/fleet.ts"
 import { connect } from "../../transport/test/support/httpClient.ts"
 import { until } from "../../transport/test/support/process.ts"
 import { Book, makeBooking } from "./support/booking.ts"
-import { info } from "./support/connect.ts"
+import { connect as connectInMemory, handshake, info } from "./support/connect.ts"
 import { makeSharedStores, startMember } from "./support/workflowFleet.ts"
 
 const ada = { id: "ada" }
@@ -98,6 +99,55 @@ describe("the workflow of a task", () => {
       yield* task.cancel
       yield* settled
       assert.strictEqual(counts.refunded, 1)
+    }).pipe(Effect.scoped))
+})
+
+describe("a call that is interrupted", () => {
+  /** Serves `book`. `isHandedOn` says whether another run of the call goes on. */
+  const serve = Effect.fnUntraced(function*(engine: Engine, isHandedOn: () => boolean) {
+    const group = McpGroup.make("journeys", McpWorkflow.tool(Book)).toLayer((handlers) =>
+      handlers.tool("book", (payload) =>
+        Effect.updateService(McpWorkflow.handler(Book)(payload), RequestContext.RequestContext, (request) =>
+          new Proxy(request, {
+            get: (_, name) => name === "isHandedOn" ? Effect.sync(isHandedOn) : Reflect.get(request, name)
+          })))
+    )
+    return yield* connectInMemory(Layer.provide(group, engine), { client: handshake })
+  })
+
+  it.effect("leaves its workflow to a process that has taken the call over by then", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      let isLost = false
+      const session = yield* serve(engine, () => isLost)
+      const calling = yield* Effect.forkChild(session.callTool("book", { city: "Rome" }))
+      yield* settled
+      assert.strictEqual(counts.waiting, 1)
+      isLost = true
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      assert.strictEqual(counts.refunded, 0)
+    }).pipe(Effect.scoped))
+
+  it.effect("leaves its workflow to a process that takes the call over while the engine hangs", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const service = Context.get(yield* Layer.build(engine), WorkflowEngine.WorkflowEngine)
+      const { execute } = service
+      Object.assign(service, {
+        execute: (...args: Parameters<typeof execute>) => Effect.uninterruptible(execute(...args))
+      })
+      let isLost = false
+      const session = yield* serve(engine, () => isLost)
+      const calling = yield* Effect.forkChild(session.callTool("book", { city: "Rome" }))
+      yield* settled
+      assert.strictEqual(counts.waiting, 1)
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      isLost = true
+      yield* TestClock.adjust("1 minute")
+      yield* settled
+      assert.strictEqual(counts.refunded, 0)
     }).pipe(Effect.scoped))
 })
 

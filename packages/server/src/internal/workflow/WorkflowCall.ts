@@ -8,7 +8,6 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Scheduler from "effect/Scheduler"
@@ -17,6 +16,7 @@ import type * as DurableDeferred from "effect/workflow/DurableDeferred"
 import type * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import { trust } from "../trust.ts"
+import * as EngineStore from "./EngineStore.ts"
 import * as WaitingCalls from "./WaitingCalls.ts"
 import * as WorkflowQuestions from "./WorkflowQuestions.ts"
 
@@ -41,7 +41,7 @@ export interface Settings {
 /** The first time between two looks at an execution, in milliseconds. */
 const firstPollMillis = 100
 
-/** The time that the engine has to take an interruption, in milliseconds. */
+/** The time that the engine has to end an operation, or to take an interruption, in milliseconds. */
 const interruptMillis = 10_000
 
 const interrupted = McpError.received({ code: ErrorCode.InternalError, message: "The workflow was interrupted" })
@@ -53,16 +53,12 @@ const isOfCall = ({ reason: { _tag } }: RequestError.RequestError): boolean =>
 
 /**
  * Runs an effect of the engine outside of the request. The fibers of workflows, and those of the engine's clients,
- * begin in such effects, and outlive the call: they must neither have its context nor belong to its run.
+ * begin in such effects, and outlive the call: they must neither have its context nor belong to its run. A call that is
+ * interrupted does not wait for an operation that cannot be.
  */
 const outside = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.withFiber((caller) =>
-    Effect.callback<A, E>((resume) => {
-      const context = Context.omit(RequestContext.RequestContext, Scheduler.Scheduler)(caller.context)
-      const fiber = Effect.runForkWith(context)(effect)
-      fiber.addObserver(resume)
-      return Fiber.interrupt(fiber)
-    })
+  ForeignCall.detachable(
+    Effect.updateContext(effect, Context.omit(RequestContext.RequestContext, Scheduler.Scheduler))
   )
 
 /** One call. */
@@ -76,6 +72,8 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
   readonly #instance: WorkflowInstance["Service"]
   /** Open if there may be something new. */
   readonly #news = Latch.makeUnsafe(false)
+  /** Open unless the engine starts the execution or waits for it. */
+  readonly #left = Latch.makeUnsafe(true)
   /** Whether the execution has a result. */
   #isComplete = false
 
@@ -104,20 +102,56 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
 
   /** Starts the execution, or finds the one that runs, and waits for its result. */
   serve(payload: object): Effect.Effect<unknown, unknown, RequestContext.RequestContext> {
-    const executed = this.#engine.execute(this.#workflow, {
-      executionId: this.#executionId,
-      payload,
-      suspendedRetrySchedule: this.#workflow.suspendedRetrySchedule
-    })
     return Effect.suspend(() => {
       const leave = WaitingCalls.add(this.#engine, this.#executionId, this)
-      return Effect.raceFirst(Effect.exit(outside(executed)), this.#watch(0)).pipe(
+      return Effect.raceFirst(this.#execute(payload), this.#watch(0)).pipe(
         Effect.flatMap((exit) => this.#result(exit)),
         Effect.onExit((exit) => {
           leave()
           return this.#end(exit)
         })
       )
+    })
+  }
+
+  /**
+   * Executes the workflow, and returns the exit of the execution. A failure of the engine is none: the engine sends the
+   * payload to its store again while it waits, and one that fails leaves the execution as it is.
+   */
+  #execute(payload: object): Effect.Effect<Exit.Exit<unknown, unknown>> {
+    const executed = Effect.suspend(() => {
+      this.#left.closeUnsafe()
+      return this.#engine.execute(this.#workflow, {
+        executionId: this.#executionId,
+        payload,
+        suspendedRetrySchedule: this.#workflow.suspendedRetrySchedule
+      })
+    })
+    const left = Effect.sync(() => this.#left.openUnsafe())
+    return Effect.flatMap(
+      Effect.exit(outside(Effect.ensuring(executed, left))),
+      // Only executions succeed, and have errors.
+      (exit) => Exit.isSuccess(exit) || Cause.hasFails(exit.cause) ? Effect.succeed(exit) : this.#broken(exit, payload)
+    )
+  }
+
+  /** Returns the exit of the execution after a defect or an interruption, which may be its own or that of the engine. */
+  #broken(exit: Exit.Failure<unknown, unknown>, payload: object): Effect.Effect<Exit.Exit<unknown, unknown>> {
+    const again = Effect.andThen(
+      Effect.logDebug(`the execution ${this.#executionId} is awaited again: its engine failed`, exit.cause),
+      Effect.andThen(Effect.sleep(EngineStore.pauseMillis), this.#execute(payload))
+    )
+    return Effect.matchCauseEffect(outside(this.#engine.poll(this.#workflow, this.#executionId)), {
+      // The engine has no other way to return a defect that is not captured.
+      onFailure: () => EngineStore.isAway(exit.cause) ? again : Effect.succeed(exit),
+      onSuccess: (result) => {
+        if (Option.isNone(result)) {
+          // It runs, or was not started.
+          const passes = EngineStore.isAway(exit.cause) || Cause.hasInterruptsOnly(exit.cause)
+          return passes ? again : Effect.failCause(trust<Cause.Cause<never>>(exit.cause))
+        }
+        return result.value._tag === "Complete" ? Effect.succeed(result.value.exit) : again
+      }
     })
   }
 
@@ -129,23 +163,25 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
 
   /** Interrupts the execution with its call, unless another run of the call goes on to wait for it. */
   #end(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    if (this.#isComplete || this.#settings.isShared || Exit.isSuccess(exit) || Cause.hasDies(exit.cause)) {
-      return Effect.void
-    }
+    if (this.#isComplete || this.#settings.isShared || Exit.isSuccess(exit)) return Effect.void
     const interrupt = ForeignCall.within(
       "WorkflowEngine.interrupt",
       interruptMillis,
       () => outside(this.#engine.interrupt(this.#workflow, this.#executionId))
     )
-    return Effect.flatMap(
-      this.#request.isHandedOn,
-      (isHandedOn) =>
-        isHandedOn ? Effect.void : Effect.catchCause(interrupt, (cause) =>
-          Effect.logWarning(
-            `the execution ${this.#executionId} of the workflow "${this.#workflow._tag}" was not interrupted`,
-            cause
-          ))
-    )
+    const logged = Effect.catchCause(interrupt, (cause) =>
+      Effect.logWarning(
+        `the execution ${this.#executionId} of the workflow "${this.#workflow._tag}" was not interrupted`,
+        cause
+      ))
+    // The engine finds no execution before it has stored the start.
+    const left = Effect.ignore(ForeignCall.within("WorkflowEngine.execute", interruptMillis, () => this.#left.await))
+    // Another process may take the call over meanwhile.
+    return this.#unlessHandedOn(Effect.andThen(left, this.#unlessHandedOn(logged)))
+  }
+
+  #unlessHandedOn(effect: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.flatMap(this.#request.isHandedOn, (isHandedOn) => isHandedOn ? Effect.void : effect)
   }
 
   // ===================================================================================================================
@@ -202,11 +238,17 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
   #read<S extends Schema.Constraint>(
     deferred: DurableDeferred.DurableDeferred<S>
   ): Effect.Effect<S["Type"] | undefined> {
-    const read = Effect.provideService(this.#engine.deferredResult(deferred), WorkflowInstance, this.#instance)
-    return Effect.matchCause(outside(read), {
+    return Effect.matchCause(this.#stored(deferred), {
       onSuccess: (exit) => Option.isSome(exit) && Exit.isSuccess(exit.value) ? exit.value.value : undefined,
       onFailure: () => undefined
     })
+  }
+
+  /** Returns a value of the execution as the store has it. */
+  #stored<S extends Schema.Constraint>(
+    deferred: DurableDeferred.DurableDeferred<S>
+  ): Effect.Effect<Option.Option<Exit.Exit<S["Type"]>>> {
+    return outside(Effect.provideService(this.#engine.deferredResult(deferred), WorkflowInstance, this.#instance))
   }
 
   /** Asks the client of the call, and stores its answer, unless there is one. The first answer counts. */
@@ -231,14 +273,15 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
       )
     )
     const answered = Effect.flatMap(asked, (answer) =>
-      outside(this.#engine.deferredDone(deferred, {
+      // The client gives it once.
+      EngineStore.retrying(outside(this.#engine.deferredDone(deferred, {
         workflowName: this.#workflow._tag,
         executionId: this.#executionId,
         deferredName: deferred.name,
         exit: Exit.succeed(answer)
-      })))
-    return Effect.flatMap(this.#read(deferred), (known) =>
-      known === undefined
+      }))))
+    return Effect.flatMap(EngineStore.retrying(this.#stored(deferred)), (known) =>
+      Option.isNone(known)
         ? Effect.andThen(answered, Effect.sync(() => this.wake()))
         : Effect.void)
   }

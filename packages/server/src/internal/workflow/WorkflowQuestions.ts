@@ -15,6 +15,7 @@ import * as Schema from "effect/Schema"
 import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
+import * as EngineStore from "./EngineStore.ts"
 import * as WaitingCalls from "./WaitingCalls.ts"
 
 /** A question to the client of a call. */
@@ -51,16 +52,17 @@ const put = (
     const engine = yield* WorkflowEngine
     const { executionId, workflow } = yield* WorkflowInstance
     const place = placeOf(index)
-    if (Option.isNone(yield* engine.deferredResult(place))) {
-      yield* engine.deferredDone(place, {
+    const reading = EngineStore.retrying(engine.deferredResult(place))
+    if (Option.isNone(yield* reading)) {
+      yield* EngineStore.retrying(engine.deferredDone(place, {
         workflowName: workflow._tag,
         executionId,
         deferredName: place.name,
         exit: Exit.succeed(question)
-      })
+      }))
     }
     // Another branch may have been faster.
-    const stored = yield* engine.deferredResult(place)
+    const stored = yield* reading
     if (Option.isSome(stored) && Exit.isSuccess(stored.value) && stored.value.value.name !== question.name) {
       return yield* put(question, index + 1)
     }
@@ -74,10 +76,10 @@ export const ask = (
   Effect.gen(function*() {
     const engine = yield* WorkflowEngine
     const answer = answerOf(question.name)
-    if (Option.isNone(yield* engine.deferredResult(answer))) {
+    if (Option.isNone(yield* EngineStore.retrying(engine.deferredResult(answer)))) {
       // As an activity: a branch that waits already would otherwise suspend the workflow before the question is stored.
       // Branches that have not begun begin now. Otherwise this one would suspend the workflow before they ask.
       yield* Workflow.wrapActivityResult(Effect.andThen(put(question, 0), Effect.yieldNow), () => false)
     }
-    return yield* DurableDeferred.await(answer)
+    return yield* EngineStore.retrying(DurableDeferred.await(answer))
   })
