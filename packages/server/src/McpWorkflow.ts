@@ -65,13 +65,15 @@ export interface HandlerOptions {
    * The calls that share an execution.
    *
    * - `"call"`: none. Each call has an execution of its own, which a cancellation of the call interrupts.
-   * - `"idempotencyKey"`: all calls whose payload has the same `idempotencyKey` of the workflow, also those of other
-   *   clients. Each of them gets the questions and the result, and the first answer counts. Put the user into the
-   *   payload and the key if users must not share. A cancellation ends the call, and the execution goes on.
+   * - `"idempotencyKey"`: all calls of one principal whose payload has the same `idempotencyKey` of the workflow, also
+   *   those of its other clients. Each of them gets the questions and the result, and the first answer counts. A
+   *   cancellation ends the call, and the execution goes on. Clients without a principal share their executions.
+   * - `"idempotencyKeyOfAll"`: the same for the calls of all principals. Everyone who may call the tool can then get the
+   *   questions and the result of everyone else, by a payload with the same key.
    *
    * Default: `"call"`. The `idempotencyKey` of the workflow is not used then.
    */
-  readonly execution?: "call" | "idempotencyKey"
+  readonly execution?: "call" | "idempotencyKey" | "idempotencyKeyOfAll"
   /**
    * The longest time between two looks at an execution that runs in another process of a cluster: for new questions,
    * and for the result. One that runs in this process is seen at once. Default: 2 seconds.
@@ -90,8 +92,8 @@ export interface Options<Name extends string> extends ToolOptions<Name>, Handler
 }
 
 /**
- * The question of a workflow has no input: the user declined it or dismissed it, the client cannot elicit input, or has
- * sent input that does not fit the schema. Declare it in the error of the workflow, and the tool returns its message
+ * The question of a workflow has no input: the user declined it or dismissed it, no client can be asked, or one has sent
+ * input that does not fit the schema. Declare it in the error of the workflow, and the tool returns its message
  * with `isError`. Or catch it in the workflow.
  *
  * @example
@@ -209,7 +211,11 @@ export const handler = <W extends Workflow.Any>(
   | Success<W>["DecodingServices"]
   | Failure<W>["DecodingServices"]
 > => {
-  const settings = { isShared: execution === "idempotencyKey", pollMillis: Duration.toMillis(pollInterval) }
+  const settings = {
+    isShared: execution !== "call",
+    isOfAll: execution === "idempotencyKeyOfAll",
+    pollMillis: Duration.toMillis(pollInterval)
+  }
   // The engine decodes the result by the schemas of the workflow, and the payload is that of the tool.
   return (payload) => trust(WorkflowCall.serve(trust(workflow), settings, trust(payload)))
 }

@@ -7,6 +7,7 @@ import { PersistenceError } from "effect/cluster/ClusterError"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
@@ -37,6 +38,8 @@ const answering = () => {
   } satisfies Partial<ClientSession.Options>
   return { asked, client }
 }
+
+type Live = Layer.Layer<never, never, McpServer.McpServer>
 
 const eventually = (condition: () => boolean) => Effect.repeat(Effect.yieldNow, { until: condition, times: 10_000 })
 
@@ -331,6 +334,152 @@ describe("the tool of a workflow whose engine loses its store for a while", () =
       assert.strictEqual(reason.error.code, -32603)
     }).pipe(Effect.scoped))
 })
+
+describeForBothEras("a question of a shared execution", ({ connect, isModern }) => {
+  const shared = McpWorkflow.layer(Book, { execution: "idempotencyKey" })
+  const book = (session: ClientSession.ClientSessionShape) =>
+    Effect.forkChild(session.callTool("book", { city: "Paris" }, { timeout: "2 days" }))
+  /** Connects a client whose user has a dialog open for each question until a seat is given. */
+  const open = Effect.fnUntraced(function*(live: Live) {
+    const asked: Array<Deferred.Deferred<string>> = []
+    const session = yield* connect(live, {
+      client: {
+        handlers: {
+          "elicitation/create": () =>
+            Effect.suspend(() => {
+              const answer = Deferred.makeUnsafe<string>()
+              asked.push(answer)
+              return Effect.map(Deferred.await(answer), (seat) => ({ action: "accept" as const, content: { seat } }))
+            })
+        }
+      }
+    })
+    return { session, asked }
+  })
+  /** Returns whether a call has failed, by an error or by a result with one. */
+  const hasFailed = (calling: Effect.Success<ReturnType<typeof book>>) =>
+    Effect.map(Fiber.await(calling), (exit) => Exit.isFailure(exit) || exit.value.isError === true)
+  /** Returns the engine as another process would have it: calls of one are not known to the other. */
+  const elsewhere = (engine: Layer.Layer<WorkflowEngine.WorkflowEngine>) =>
+    Layer.effect(
+      WorkflowEngine.WorkflowEngine,
+      Effect.map(WorkflowEngine.WorkflowEngine, (service) => WorkflowEngine.WorkflowEngine.of({ ...service }))
+    ).pipe(Layer.provide(engine))
+  const unavailable = "the user could not be asked: Which seat to Paris?"
+
+  it.effect("is not ended by a call whose client cannot be asked", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const live = Layer.provide(shared, engine)
+      const { asked, session } = yield* open(live)
+      const able = yield* book(session)
+      yield* eventually(() => asked.length === 1)
+      const unable = yield* book(yield* connect(live))
+      yield* eventually(() => false)
+      yield* TestClock.adjust("1 minute")
+      yield* Deferred.succeed(asked[0]!, "4F")
+      yield* eventually(() => false)
+      yield* TestClock.adjust("1 minute")
+      const booked = { receipt: 1, seat: "4F" }
+      assert.deepStrictEqual((yield* Fiber.join(able)).structuredContent, booked)
+      // In between, the call of a client of 2026-07-28 is nowhere.
+      if (isModern) assert.isTrue(yield* hasFailed(unable))
+      else assert.deepStrictEqual((yield* Fiber.join(unable)).structuredContent, booked)
+      assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("is not ended by a call in another process whose client cannot be asked", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const { asked, session } = yield* open(Layer.provide(shared, engine))
+      const able = yield* book(session)
+      yield* eventually(() => asked.length === 1)
+      const unable = yield* book(yield* connect(Layer.provide(shared, elsewhere(engine))))
+      yield* eventually(() => false)
+      yield* TestClock.adjust("1 minute")
+      assert.isTrue(yield* hasFailed(unable))
+      yield* Deferred.succeed(asked[0]!, "4F")
+      yield* eventually(() => false)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual((yield* Fiber.join(able)).structuredContent, { receipt: 1, seat: "4F" })
+      assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("is ended by the calls that wait if no client can be asked", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const live = Layer.provide(shared, engine)
+      const calls = [yield* book(yield* connect(live)), yield* book(yield* connect(live))]
+      yield* eventually(() => false)
+      yield* TestClock.adjust("1 minute")
+      for (const call of calls) {
+        const failed = yield* Fiber.join(call)
+        assert.isTrue(failed.isError)
+        assert.include(text(failed), unavailable)
+      }
+      assert.strictEqual(counts.refunded, 1)
+    }).pipe(Effect.scoped))
+
+  it.effect("stays open when the call that has asked it is cancelled", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const live = Layer.provide(shared, engine)
+      const { asked, session } = yield* open(live)
+      const able = yield* book(session)
+      yield* eventually(() => asked.length === 1)
+      const unable = yield* book(yield* connect(live))
+      yield* eventually(() => false)
+      yield* Fiber.interrupt(able)
+      yield* eventually(() => false)
+      yield* TestClock.adjust("1 minute")
+      assert.isTrue(yield* hasFailed(unable))
+      const again = yield* book(session)
+      yield* eventually(() => asked.length === 2)
+      yield* Deferred.succeed(asked[1]!, "4F")
+      yield* eventually(() => false)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual((yield* Fiber.join(again)).structuredContent, { receipt: 1, seat: "4F" })
+      assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
+    }).pipe(Effect.scoped))
+
+  it.effect("and its result belong to the principal of the call, unless all principals share them", () =>
+    Effect.gen(function*() {
+      const { counts, engine } = yield* makeBooking
+      const { asked, client } = answering()
+      const seatOf = (live: Live, id?: string) =>
+        Effect.gen(function*() {
+          const session = yield* connect(live, { client, ...(id === undefined ? {} : { principal: { id } }) })
+          return (yield* session.callTool("book", { city: "Paris" })).structuredContent
+        })
+      const own = Layer.provide(shared, engine)
+      assert.deepStrictEqual(yield* seatOf(own, "ada"), { receipt: 1, seat: "1" })
+      assert.deepStrictEqual(yield* seatOf(own, "bob"), { receipt: 2, seat: "2" })
+      assert.deepStrictEqual(yield* seatOf(own), { receipt: 3, seat: "3" })
+      assert.deepStrictEqual(yield* seatOf(own, "ada"), { receipt: 1, seat: "1" })
+      const ofAll = Layer.provide(McpWorkflow.layer(Book, { execution: "idempotencyKeyOfAll" }), engine)
+      assert.deepStrictEqual(yield* seatOf(ofAll, "ada"), { receipt: 3, seat: "3" })
+      assert.deepStrictEqual(yield* seatOf(ofAll, "bob"), { receipt: 3, seat: "3" })
+      assert.deepStrictEqual([asked.length, counts.charged], [3, 3])
+    }).pipe(Effect.scoped))
+})
+
+it.effect("a question of a shared execution is ended by the call that has asked it first, if its client replies with an error", () =>
+  Effect.gen(function*() {
+    const { engine } = yield* makeBooking
+    const session = yield* connect(Layer.provide(McpWorkflow.layer(Book, { execution: "idempotencyKey" }), engine), {
+      client: {
+        ...handshake,
+        // An answer that does not fit the form.
+        handlers: { "elicitation/create": () => Effect.succeed({ action: "accept" as const, content: { seat: 7 } }) }
+      }
+    })
+    const calling = yield* Effect.forkChild(session.callTool("book", { city: "Paris" }))
+    yield* eventually(() => false)
+    yield* TestClock.adjust("1 minute")
+    const failed = yield* Fiber.join(calling)
+    assert.isTrue(failed.isError)
+    assert.include(text(failed), "the user could not be asked: Which seat to Paris?")
+  }).pipe(Effect.scoped))
 
 describe("a cancelled call whose engine hangs", () => {
   const cases = ["poll", "execute"] as const

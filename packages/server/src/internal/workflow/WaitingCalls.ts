@@ -7,8 +7,13 @@ import type * as Effect from "effect/Effect"
 export interface WaitingCall {
   /** Sends a step of progress to the client of the call. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
-  /** Lets the call look for questions at once. */
+  /** Lets the call look for questions, and at the other calls, at once. */
   readonly wake: () => void
+  /** The questions that the client of the call cannot answer, by their names. */
+  readonly unanswerable: ReadonlyMap<string, {
+    /** Whether the call was the first one that has asked the question. */
+    readonly isFirst: boolean
+  }>
 }
 
 /** The calls by their engines, because the ids of two engines may be the same. */
@@ -24,6 +29,8 @@ export const add = (engine: object, executionId: string, call: WaitingCall): () 
   return () => {
     calls.delete(call)
     if (calls.size === 0 && executions.get(executionId) === calls) executions.delete(executionId)
+    // Their questions may have waited for this call.
+    for (const other of calls) other.wake()
   }
 }
 

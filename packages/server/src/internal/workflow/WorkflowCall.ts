@@ -1,6 +1,6 @@
 /** A call of a tool that waits for an execution of a workflow. */
 
-import { ErrorCode, McpError } from "@effect-mcp/protocol"
+import { Capabilities, ErrorCode, McpError } from "@effect-mcp/protocol"
 import { ForeignCall, webCrypto } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import type * as RequestError from "@effect-mcp/session/RequestError"
@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Scheduler from "effect/Scheduler"
 import * as Schema from "effect/Schema"
 import type * as DurableDeferred from "effect/workflow/DurableDeferred"
-import type * as Workflow from "effect/workflow/Workflow"
+import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import { trust } from "../trust.ts"
 import * as EngineStore from "./EngineStore.ts"
@@ -30,10 +30,14 @@ export type AnyWorkflow = Workflow.Workflow<
 
 type Question = typeof WorkflowQuestions.Question.Type
 
+type Answer = typeof WorkflowQuestions.Answer.Type
+
 /** The settings of the calls of one tool. */
 export interface Settings {
   /** Whether calls with the same idempotency key have one execution. */
   readonly isShared: boolean
+  /** Whether those are the calls of all principals. */
+  readonly isOfAll: boolean
   /** The longest time between two looks at an execution that runs in another process, in milliseconds. */
   readonly pollMillis: number
 }
@@ -72,6 +76,9 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
   readonly #instance: WorkflowInstance["Service"]
   /** Open if there may be something new. */
   readonly #news = Latch.makeUnsafe(false)
+  /** Open if the other calls of the execution may have changed. */
+  readonly #others = Latch.makeUnsafe(false)
+  readonly unanswerable = new Map<string, { readonly isFirst: boolean }>()
   /** Open unless the engine starts the execution or waits for it. */
   readonly #left = Latch.makeUnsafe(true)
   /** Whether the execution has a result. */
@@ -98,6 +105,7 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
 
   readonly wake = (): void => {
     this.#news.openUnsafe()
+    this.#others.openUnsafe()
   }
 
   /** Starts the execution, or finds the one that runs, and waits for its result. */
@@ -167,7 +175,7 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
     const interrupt = ForeignCall.within(
       "WorkflowEngine.interrupt",
       interruptMillis,
-      () => outside(this.#engine.interrupt(this.#workflow, this.#executionId))
+      () => EngineStore.retrying(outside(this.#engine.interrupt(this.#workflow, this.#executionId)))
     )
     const logged = Effect.catchCause(interrupt, (cause) =>
       Effect.logWarning(
@@ -251,40 +259,101 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
     return outside(Effect.provideService(this.#engine.deferredResult(deferred), WorkflowInstance, this.#instance))
   }
 
+  /** Stores a value of the execution, unless it has one. The first one counts. */
+  #store<A>(deferred: DurableDeferred.DurableDeferred<Schema.Codec<A, unknown>>, value: A): Effect.Effect<void> {
+    return EngineStore.retrying(outside(this.#engine.deferredDone(deferred, {
+      workflowName: this.#workflow._tag,
+      executionId: this.#executionId,
+      deferredName: deferred.name,
+      exit: Exit.succeed(value)
+    })))
+  }
+
   /** Asks the client of the call, and stores its answer, unless there is one. The first answer counts. */
   #ask(
     { form, message, name }: Question
   ): Effect.Effect<void, RequestError.RequestError, RequestContext.RequestContext> {
-    const deferred = WorkflowQuestions.answerOf(name)
-    // The workflow decides how long it waits.
-    const asked = RequestContext.elicit({ message, requestedSchema: form }, {
-      key: name,
-      timeout: Number.POSITIVE_INFINITY
-    }).pipe(
-      Effect.map(({ action, content }): typeof WorkflowQuestions.Answer.Type => ({
-        _tag: "Answered",
-        action,
-        // The content of an answer is a part of a message, so it is JSON.
-        content: trust<Schema.Json>(content ?? {})
-      })),
-      Effect.catchIf(
-        (error) => !isOfCall(error),
-        ({ message: problem }) => Effect.succeed<typeof WorkflowQuestions.Answer.Type>({ _tag: "Unavailable", problem })
+    return Effect.gen({ self: this }, function*() {
+      const place = WorkflowQuestions.answerOf(name)
+      if (Option.isSome(yield* EngineStore.retrying(this.#stored(place)))) return
+      const mayAsk = Capabilities.declares(this.#request.profile.capabilities, "elicitation.form")
+      const isFirst = mayAsk && this.#settings.isShared ? yield* this.#begin(name) : false
+      // The workflow decides how long it waits.
+      const answer = yield* RequestContext.elicit({ message, requestedSchema: form }, {
+        key: name,
+        timeout: Number.POSITIVE_INFINITY
+      }).pipe(
+        Effect.map(({ action, content }): Answer => ({
+          _tag: "Answered",
+          action,
+          // The content of an answer is a part of a message, so it is JSON.
+          content: trust<Schema.Json>(content ?? {})
+        })),
+        Effect.catchIf((error) => !isOfCall(error), (error) => this.#unanswered(name, isFirst, error))
       )
-    )
-    const answered = Effect.flatMap(asked, (answer) =>
-      // The client gives it once.
-      EngineStore.retrying(outside(this.#engine.deferredDone(deferred, {
-        workflowName: this.#workflow._tag,
-        executionId: this.#executionId,
-        deferredName: deferred.name,
-        exit: Exit.succeed(answer)
-      }))))
-    return Effect.flatMap(EngineStore.retrying(this.#stored(deferred)), (known) =>
-      Option.isNone(known)
-        ? Effect.andThen(answered, Effect.sync(() => this.wake()))
-        : Effect.void)
+      yield* this.#store(place, answer)
+      this.wake()
+    })
   }
+
+  /** Stores that this call asks a question. Returns whether it is the first one. */
+  #begin(name: string): Effect.Effect<boolean> {
+    const place = WorkflowQuestions.askerOf(name)
+    const begun = Effect.gen({ self: this }, function*() {
+      const own = webCrypto.randomUUID()
+      yield* this.#store(place, own)
+      const stored = yield* EngineStore.retrying(this.#stored(place))
+      return Option.isSome(stored) && Exit.isSuccess(stored.value) && stored.value.value === own
+    })
+    return this.#request.once(`workflow ${this.#executionId} asks ${name}`, { success: Schema.Boolean }, begun)
+  }
+
+  /**
+   * Returns the answer to a question that the client has not answered. The question is left to the calls of this
+   * process that wait for the execution as well. If none of them has an answer, the question may be open at the client
+   * of a call that is elsewhere, or that goes on with the answer: then this call fails instead.
+   */
+  #unanswered(
+    name: string,
+    isFirst: boolean,
+    error: RequestError.RequestError
+  ): Effect.Effect<Answer, RequestError.RequestError> {
+    const unavailable: Answer = { _tag: "Unavailable", problem: error.message }
+    if (!this.#settings.isShared) return Effect.succeed(unavailable)
+    const calls = () => WaitingCalls.of(this.#engine, this.#executionId)
+    return Effect.gen({ self: this }, function*() {
+      this.unanswerable.set(name, { isFirst })
+      for (const call of calls()) call.wake()
+      for (;;) {
+        this.#others.closeUnsafe()
+        if (calls().every((call) => call.unanswerable.has(name))) break
+        yield* this.#others.await
+      }
+      const isOurs = calls().some((call) => call.unanswerable.get(name)?.isFirst === true)
+      const isOpen = !isOurs && Option.isSome(
+        yield* EngineStore.retrying(this.#stored(WorkflowQuestions.askerOf(name)))
+      )
+      return isOpen ? yield* error : unavailable
+    })
+  }
+}
+
+/**
+ * Returns the id of the execution that calls with a payload share. A principal has executions of its own: by the
+ * payload of another one, which models write, it would otherwise get the questions and the result of that one.
+ */
+const sharedId = (
+  workflow: AnyWorkflow,
+  payload: object,
+  principal: string | undefined
+): Effect.Effect<string> => {
+  if (principal === undefined) return workflow.executionId(payload)
+  // With the tag of the workflow, the key of an anonymous call could have the text of this one.
+  const own = Workflow.make(`${workflow._tag} of a principal`, {
+    payload: workflow.payloadSchema,
+    idempotencyKey: (value) => JSON.stringify([principal, workflow.idempotencyKey(value)])
+  })
+  return own.executionId(payload)
 }
 
 /** Serves a call by an execution of the workflow. The payload is that of the schema of the workflow. */
@@ -297,7 +366,7 @@ export const serve = (
     const engine = yield* WorkflowEngine
     const request = yield* RequestContext.RequestContext
     const executionId = settings.isShared
-      ? yield* workflow.executionId(payload)
+      ? yield* sharedId(workflow, payload, settings.isOfAll ? undefined : request.principal?.id)
       : yield* request.once(
         `workflow ${workflow._tag}`,
         { success: Schema.String },

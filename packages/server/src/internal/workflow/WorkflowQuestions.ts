@@ -43,6 +43,10 @@ export const placeOf = (index: number): DurableDeferred.DurableDeferred<typeof Q
 export const answerOf = (name: string): DurableDeferred.DurableDeferred<typeof Answer> =>
   DurableDeferred.make(`mcp/answer/${name}`, { success: Answer })
 
+/** Returns the place of the name of the call that was the first one to ask a question. */
+export const askerOf = (name: string): DurableDeferred.DurableDeferred<typeof Schema.String> =>
+  DurableDeferred.make(`mcp/asker/${name}`, { success: Schema.String })
+
 /** Writes a question to the first free place, unless the list has it. */
 const put = (
   question: typeof Question.Type,
