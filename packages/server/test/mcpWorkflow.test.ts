@@ -12,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as DurableClock from "effect/workflow/DurableClock"
@@ -309,6 +310,44 @@ describe("the tool of a workflow whose engine loses its store for a while", () =
       assert.deepStrictEqual(counts, { charged: 1, refunded: 0, waiting: 0 })
     }).pipe(Effect.scoped))
 
+  it.effect("is interrupted with its call when the store is back", () =>
+    Effect.gen(function*() {
+      const { away, counts, engine, failed } = yield* makeOutage()
+      const { asked, calling } = yield* open(engine)
+      yield* Deferred.await(asked)
+      yield* settled
+      away.openUnsafe()
+      yield* Fiber.interrupt(calling)
+      yield* eventually(() => failed.includes("interrupt"))
+      away.closeUnsafe()
+      assert.strictEqual(counts.refunded, 0)
+      yield* TestClock.adjust("1 minute")
+      yield* eventually(() => counts.refunded === 1)
+      assert.strictEqual(counts.refunded, 1)
+    }).pipe(Effect.scoped))
+
+  it.effect("waits on when the engine has looked for its result as often as its schedule says", () =>
+    Effect.gen(function*() {
+      const Once = Workflow.make("once", {
+        payload: {},
+        success: Schema.String,
+        idempotencyKey: () => "",
+        suspendedRetrySchedule: Schedule.recurs(0)
+      })
+      const sleeping = Effect.as(
+        DurableClock.sleep({ name: "night", duration: "1 day", inMemoryThreshold: 0 }),
+        "morning"
+      )
+      const engine = Layer.provideMerge(Once.toLayer(() => sleeping), Layer.fresh(WorkflowEngine.layerMemory))
+      const session = yield* connect(Layer.provide(McpWorkflow.layer(Once), engine), { client: handshake })
+      const calling = yield* Effect.forkChild(session.callTool("once", {}, { timeout: "2 days" }))
+      yield* settled
+      yield* TestClock.adjust("1 day")
+      yield* settled
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(text(yield* Fiber.join(calling)), "morning")
+    }).pipe(Effect.scoped))
+
   it.effect("fails at once with a defect of the workflow", () =>
     Effect.gen(function*() {
       for (const captures of [true, false]) {
@@ -483,34 +522,37 @@ it.effect("a question of a shared execution is ended by the call that has asked 
 
 describe("a cancelled call whose engine hangs", () => {
   const cases = ["poll", "execute"] as const
-  it.effect.each(cases)("in an uninterruptible %s ends, and its workflow is interrupted", (name) =>
-    Effect.gen(function*() {
-      const { counts, engine } = yield* makeBooking
-      const service = Context.get(yield* Layer.build(engine), WorkflowEngine.WorkflowEngine)
-      const { execute } = service
-      Object.assign(service, {
-        [name]: name === "poll"
-          ? () => Effect.uninterruptible(Effect.never)
-          : (...args: Parameters<typeof execute>) => Effect.uninterruptible(execute(...args))
-      })
-      const ended = yield* Deferred.make<void>()
-      const group = McpGroup.make("journeys", McpWorkflow.tool(Book)).toLayer((handlers) =>
-        handlers.tool(
-          "book",
-          (payload) => Effect.ensuring(McpWorkflow.handler(Book)(payload), Deferred.succeed(ended, undefined))
+  it.effect.each(cases)(
+    "in an uninterruptible %s ends, and its workflow is interrupted",
+    (name) =>
+      Effect.gen(function*() {
+        const { counts, engine } = yield* makeBooking
+        const service = Context.get(yield* Layer.build(engine), WorkflowEngine.WorkflowEngine)
+        const { execute } = service
+        Object.assign(service, {
+          [name]: name === "poll"
+            ? () => Effect.uninterruptible(Effect.never)
+            : (...args: Parameters<typeof execute>) => Effect.uninterruptible(execute(...args))
+        })
+        const ended = yield* Deferred.make<void>()
+        const group = McpGroup.make("journeys", McpWorkflow.tool(Book)).toLayer((handlers) =>
+          handlers.tool(
+            "book",
+            (payload) => Effect.ensuring(McpWorkflow.handler(Book)(payload), Deferred.succeed(ended, undefined))
+          )
         )
-      )
-      const session = yield* connect(Layer.provide(group, engine), { client: handshake })
-      const calling = yield* Effect.forkChild(session.callTool("book", { city: "Rome" }))
-      yield* eventually(() => counts.waiting === 1)
-      yield* settled
-      yield* Fiber.interrupt(calling)
-      yield* settled
-      yield* TestClock.adjust("1 minute")
-      yield* Deferred.await(ended)
-      yield* eventually(() => counts.refunded === 1)
-      assert.strictEqual(counts.refunded, 1)
-    }).pipe(Effect.scoped))
+        const session = yield* connect(Layer.provide(group, engine), { client: handshake })
+        const calling = yield* Effect.forkChild(session.callTool("book", { city: "Rome" }))
+        yield* eventually(() => counts.waiting === 1)
+        yield* settled
+        yield* Fiber.interrupt(calling)
+        yield* settled
+        yield* TestClock.adjust("1 minute")
+        yield* Deferred.await(ended)
+        yield* eventually(() => counts.refunded === 1)
+        assert.strictEqual(counts.refunded, 1)
+      }).pipe(Effect.scoped)
+  )
 })
 
 it.effect("a workflow goes on by its own timer, and the question is closed at the client", () =>

@@ -106,11 +106,15 @@ describe("a call that is interrupted", () => {
   /** Serves `book`. `isHandedOn` says whether another run of the call goes on. */
   const serve = Effect.fnUntraced(function*(engine: Engine, isHandedOn: () => boolean) {
     const group = McpGroup.make("journeys", McpWorkflow.tool(Book)).toLayer((handlers) =>
-      handlers.tool("book", (payload) =>
-        Effect.updateService(McpWorkflow.handler(Book)(payload), RequestContext.RequestContext, (request) =>
-          new Proxy(request, {
-            get: (_, name) => name === "isHandedOn" ? Effect.sync(isHandedOn) : Reflect.get(request, name)
-          })))
+      handlers.tool(
+        "book",
+        (payload) =>
+          Effect.updateService(McpWorkflow.handler(Book)(payload), RequestContext.RequestContext, (request) =>
+            new Proxy(request, {
+              get: (_, name) =>
+                name === "isHandedOn" ? Effect.sync(isHandedOn) : Reflect.get(request, name)
+            }))
+      )
     )
     return yield* connectInMemory(Layer.provide(group, engine), { client: handshake })
   })

@@ -18,7 +18,7 @@ export const makeOutage = Effect.fnUntraced(function*(first?: string) {
   const { counts, engine } = yield* makeBooking
   const context = yield* Layer.build(engine)
   const service = Context.get(context, WorkflowEngine.WorkflowEngine)
-  const { deferredDone, deferredResult, execute, poll } = service
+  const { deferredDone, deferredResult, execute, interrupt, poll } = service
   const away = yield* Latch.make()
   const failed: Array<string> = []
   const failing = (name: string) =>
@@ -40,6 +40,7 @@ export const makeOutage = Effect.fnUntraced(function*(first?: string) {
     // It sends to the store again and again while it waits.
     execute: (...args: Parameters<typeof execute>) =>
       Effect.raceFirst(execute(...args), Effect.andThen(away.await, failing("execute"))),
+    interrupt: orFailing("interrupt", interrupt),
     poll: orFailing("poll", poll),
     deferredResult: orFailing("deferredResult", deferredResult),
     deferredDone: orFailing("deferredDone", deferredDone)
