@@ -68,8 +68,8 @@ export interface HandlerOptions {
    * - `"idempotencyKey"`: all calls of one principal whose payload has the same `idempotencyKey` of the workflow, also
    *   those of its other clients. Each of them gets the questions and the result, and the first answer counts. A
    *   cancellation ends the call, and the execution goes on. Clients without a principal share their executions.
-   * - `"idempotencyKeyOfAll"`: the same for the calls of all principals. Everyone who may call the tool can then get the
-   *   questions and the result of everyone else, by a payload with the same key.
+   * - `"idempotencyKeyOfAll"`: the same for the calls of all principals. Everyone who may call the tool can then get
+   *   the questions and the result of everyone else, by a payload with the same key.
    *
    * Default: `"call"`. The `idempotencyKey` of the workflow is not used then.
    */
@@ -92,8 +92,8 @@ export interface Options<Name extends string> extends ToolOptions<Name>, Handler
 }
 
 /**
- * The question of a workflow has no input: the user declined it or dismissed it, no client can be asked, or one has sent
- * input that does not fit the schema. Declare it in the error of the workflow, and the tool returns its message
+ * The question of a workflow has no input: the user declined it or dismissed it, no client can be asked, or one has
+ * sent input that does not fit the schema. Declare it in the error of the workflow, and the tool returns its message
  * with `isError`. Or catch it in the workflow.
  *
  * @example

@@ -143,7 +143,7 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
     )
   }
 
-  /** Returns the exit of the execution after a defect or an interruption, which may be its own or that of the engine. */
+  /** Returns the exit of the execution after a defect or an interruption, its own one or that of the engine. */
   #broken(exit: Exit.Failure<unknown, unknown>, payload: object): Effect.Effect<Exit.Exit<unknown, unknown>> {
     const again = Effect.andThen(
       Effect.logDebug(`the execution ${this.#executionId} is awaited again: its engine failed`, exit.cause),
@@ -151,7 +151,7 @@ class WorkflowCall implements WaitingCalls.WaitingCall {
     )
     return Effect.matchCauseEffect(outside(this.#engine.poll(this.#workflow, this.#executionId)), {
       // The engine has no other way to return a defect that is not captured.
-      onFailure: () => EngineStore.isAway(exit.cause) ? again : Effect.succeed(exit),
+      onFailure: (cause) => EngineStore.isAway(cause) ? again : Effect.succeed(exit),
       onSuccess: (result) => {
         if (Option.isNone(result)) {
           // It runs, or was not started.
