@@ -130,7 +130,10 @@ export interface MovableRequest {
   readonly epoch: number
   /** The messages of the request that an earlier owner has sent; `undefined` for a request that begins here. */
   readonly earlier: EarlierMessages | undefined
-  /** Sets whether the stream of the request stays open when the session moves, for the next owner. At first it ends. */
+  /**
+   * Sets whether the stream of the request stays open when the session moves, for the next owner. At first it ends. The
+   * first call says that a handler runs, which replies to the request itself.
+   */
   readonly keep: (isKept: boolean) => void
   /** Returns whether the client can resume the stream of the request. Otherwise nothing goes on at the next owner. */
   readonly canResume: () => boolean

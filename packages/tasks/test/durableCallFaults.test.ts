@@ -610,4 +610,50 @@ describe.concurrent("a call of a tool that only reads", () => {
         ["notifications/cancelled", ErrorCode.OutcomeUnknown]
       )
     }))
+
+  const asks = Effect.gen(function*() {
+    const fleet = yield* makeFleet()
+    const first = yield* fleet.start()
+    const second = yield* fleet.start()
+    const client = yield* open(first)
+    const response = yield* call(client, "lookThenAsk")
+    yield* response.awaitMessages(1)
+    response.disconnect()
+    yield* first.cutOff
+    const next = clientAt(second, client)
+    const resumed = yield* next.get(response.lastId)
+    yield* resumed.awaitMessages(2)
+    return { next, resumed, second, question: questionIn(resumed) }
+  })
+
+  it.live("that asks in its second run has its own result, and no step of progress twice", () =>
+    Effect.gen(function*() {
+      const { next, question, resumed } = yield* asks
+      yield* accept(next, question)
+      yield* resumed.awaitEnd
+      assert.deepStrictEqual(methods(resumed), [2, "elicitation/create", 3, "accept"])
+    }))
+
+  it.live("that asks in its second run has its own error", () =>
+    Effect.gen(function*() {
+      const { next, question, resumed } = yield* asks
+      yield* next.exchange({ body: { jsonrpc: "2.0", id: question, error: { code: 1, message: "no" } } })
+      yield* resumed.awaitEnd
+      assert.deepStrictEqual(methods(resumed), [2, "elicitation/create", ErrorCode.InvalidRequest])
+    }))
+
+  it.live("that asks in its second run has its result while its process stops", () =>
+    Effect.gen(function*() {
+      const { next, question, resumed, second } = yield* asks
+      const gate = makeGate()
+      second.faults.events.next("append", gate.fault)
+      yield* accept(next, question)
+      yield* gate.reached
+      const stopping = yield* Effect.forkChild(second.stop)
+      yield* Effect.sleep("100 millis")
+      yield* gate.open
+      yield* Fiber.join(stopping)
+      yield* resumed.awaitEnd
+      assert.deepStrictEqual(methods(resumed), [2, "elicitation/create", 3, "accept"])
+    }))
 })

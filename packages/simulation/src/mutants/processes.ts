@@ -280,7 +280,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "begins the progress of a call again",
-    at: "DurableRequest.keep",
+    at: "DurableRequest.begin",
     original: "this.#incoming.highest = earlier.progress",
     broken: "void earlier.progress"
   },

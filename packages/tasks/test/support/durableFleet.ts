@@ -209,6 +209,15 @@ const makeTools = (standing: Effect.Effect<void>) => {
       look: Effect.suspend(() => ++counts.looked === 1 ? waits : Effect.succeed(text("seen"))),
       /** Reads, and asks. */
       lookAndAsk: Effect.map(asked, ({ action }) => text(action)),
+      /** Reads in its first run. Asks in its second one, and reports progress before and after that. */
+      lookThenAsk: Effect.suspend(() =>
+        ++counts.looked === 1 ? waits : Effect.gen(function*() {
+          yield* RequestContext.progress({ progress: 2 })
+          const { action } = yield* asked
+          for (const progress of [2, 3]) yield* RequestContext.progress({ progress })
+          return text(action)
+        })
+      ),
       /** Takes a step after some time. */
       step: Effect.map(Effect.andThen(Effect.sleep("400 millis"), charge), (number) => text(String(number))),
       /** Stands before its step in its first run. */
@@ -269,6 +278,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
         late: resumable,
         look: repeatable,
         lookAndAsk: repeatable,
+        lookThenAsk: repeatable,
         quick: resumable,
         sample: resumable,
         shared: resumable,

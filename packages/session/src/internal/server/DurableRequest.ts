@@ -61,13 +61,19 @@ export class DurableRequest {
     return this.hasMoved && "reason" in state && state.reason._tag === "Requested"
   }
 
-  /** Lets the next owner of the session go on with the request, because it is stored, or no longer. */
-  keep(isKept: boolean): void {
-    this.#incoming.movesOn = isKept ? () => this.canResume : undefined
+  /** Begins a run of the request, which is stored: the next owner of the session goes on with it. */
+  begin(): void {
+    this.#incoming.movesOn = () => this.canResume
     const { earlier } = this.#place
-    // Steps of progress that were sent are not sent again.
+    // Steps of progress that an earlier owner has sent are not sent again.
     if (earlier?.progress !== undefined) this.#incoming.highest = earlier.progress
-    this.#place.keep(isKept)
+    this.#place.keep(true)
+  }
+
+  /** Lets the request end with its process, because it is no longer stored. */
+  leave(): void {
+    this.#incoming.movesOn = undefined
+    this.#place.keep(false)
   }
 
   /** Hands the request on if the session has moved meanwhile, and the client can resume the stream. */

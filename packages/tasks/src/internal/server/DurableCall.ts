@@ -164,7 +164,7 @@ class DurableCall {
   run<R>(task: StoredTask.StoredTask, handling: Handling<R>): Handling<R> {
     const { durable, endpoint: { tasks }, fork } = this.#dependencies
     this.#goesOn = true
-    durable.keep(true)
+    durable.begin()
     // A process that stops may have stored the call since then.
     durable.handOn()
     durable.afterReply((reply) => {
@@ -395,7 +395,7 @@ class DurableCall {
       Effect.orDie(Effect.retry(removed, { times: leaveAttempts, schedule: Schedule.spaced("1 second") })),
       Effect.sync(() => {
         this.#goesOn = false
-        durable.keep(false)
+        durable.leave()
       })
     )
   }

@@ -133,6 +133,7 @@ export class PostExchange {
   #isDetached = false
   #isRejected = false
   #isKept = false
+  #isTaken = false
   #timeout: Timeout | undefined
 
   constructor(
@@ -161,6 +162,7 @@ export class PostExchange {
       earlier: this.#earlier,
       keep: (isKept) => {
         this.#isKept = isKept
+        this.#isTaken = true
       },
       canResume: () => this.#stream?.canResume === true
     }
@@ -168,7 +170,7 @@ export class PostExchange {
 
   /** Whether it goes on with a request of an earlier owner that no handler has taken. */
   get isRefused(): boolean {
-    return this.#earlier !== undefined && !this.#isKept
+    return this.#earlier !== undefined && !this.#isTaken
   }
 
   /** The decision on the response, if there is one already. */
