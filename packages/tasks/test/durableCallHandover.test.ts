@@ -109,4 +109,43 @@ describe.concurrent("a durable call", () => {
       yield* Effect.sleep("200 millis")
       assert.deepInclude(fleet.counts, { charged: 1, started: 2 })
     }))
+
+  it.live("is handed on if its task has its next owner before its process learns of that", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, next } = yield* begin
+      const running = yield* call(client, "outside")
+      yield* running.awaitMessages(1)
+      yield* first.cutOff
+      const rest = yield* next.get(running.lastId)
+      yield* rest.awaitMessages(1)
+      // The first run stands before its question until now.
+      yield* fleet.goOn
+      yield* Effect.sleep("200 millis")
+      yield* first.setRenewing(true)
+      yield* until(() => fleet.handedOn.length > 0)
+      assert.deepStrictEqual(fleet.handedOn, [true])
+      yield* accept(next, questionIn(rest))
+      yield* rest.awaitEnd
+      assert.deepStrictEqual(methods(rest), ["elicitation/create", "accept"])
+    }))
+
+  it.live("does not go on with the answer that its next owner has stored", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, next, second } = yield* begin
+      yield* fleet.goOn
+      const running = yield* call(client, "outside")
+      yield* running.awaitMessages(2)
+      yield* first.cutOff
+      const gate = makeGate()
+      second.faults.tasks.next("remove", gate.fault)
+      const rest = yield* next.get(running.lastId)
+      yield* accept(next, questionIn(running))
+      yield* rest.awaitEnd
+      yield* gate.reached
+      yield* Effect.sleep("200 millis")
+      assert.strictEqual(fleet.counts.answered, 1)
+      yield* first.setRenewing(true)
+      yield* until(() => fleet.handedOn.length > 0)
+      assert.deepStrictEqual(fleet.handedOn, [true])
+    }))
 })

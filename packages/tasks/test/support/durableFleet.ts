@@ -167,9 +167,10 @@ const sampled = Effect.mapError(
   () => McpError.invalidRequest("not answered")
 )
 
-/** The tools of a fleet, and what it counts of them. `standing` holds up the first run of the tool `late`. */
+/** The tools of a fleet, and what it counts of them. `standing` holds up the first run of `late` and of `outside`. */
 const makeTools = (standing: Effect.Effect<void>) => {
-  const counts = { charged: 0, crashed: 0, looked: 0, started: 0 }
+  const counts = { answered: 0, charged: 0, crashed: 0, looked: 0, started: 0 }
+  const handedOn = new Array<boolean>()
   const charge = RequestContext.once("charge", { success: Schema.Number }, Effect.sync(() => ++counts.charged))
   const quick = Effect.as(Effect.sleep("400 millis"), text("quick"))
   const waits = Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never)
@@ -183,6 +184,7 @@ const makeTools = (standing: Effect.Effect<void>) => {
     })
   return {
     counts,
+    handedOn,
     handlers: tools({
       book: booking(Effect.map(asked, ({ action }) => action)),
       /** Asks as revision 2025-03-26 can as well. */
@@ -227,6 +229,15 @@ const makeTools = (standing: Effect.Effect<void>) => {
         if (run === 1) yield* standing
         return text(String(yield* charge))
       }),
+      /** Stands before its question in its first run, and records whether it is handed on when it is interrupted. */
+      outside: Effect.gen(function*() {
+        const run = ++counts.started
+        yield* RequestContext.progress({ progress: 1 })
+        if (run === 1) yield* standing
+        const { action } = yield* asked
+        counts.answered++
+        return text(action)
+      }).pipe(Effect.onInterrupt(() => Effect.map(RequestContext.isHandedOn, (isHandedOn) => handedOn.push(isHandedOn)))),
       /** Ends with a defect when it is cancelled. */
       stubborn: Effect.ensuring(waits, Effect.die("a finalizer that fails")),
       plain: waits
@@ -258,7 +269,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
   const store = eventOptions === undefined ? defaultStore : yield* EventStore.makeMemory(eventOptions)
   const memory = yield* TaskStore.makeMemory()
   const gate = yield* Deferred.make<void>()
-  const { counts, handlers } = makeTools(Deferred.await(gate))
+  const { counts, handedOn, handlers } = makeTools(Deferred.await(gate))
 
   const start = Effect.fnUntraced(function*({ http, limits, tasks: options }: ProcessOptions = {}) {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
@@ -277,6 +288,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
         crash: resumable,
         late: resumable,
         look: repeatable,
+        outside: resumable,
         lookAndAsk: repeatable,
         lookThenAsk: repeatable,
         quick: resumable,
@@ -324,8 +336,10 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
 
   return {
     counts,
+    /** Whether each interrupted run of the tool `outside` was handed on. */
+    handedOn,
     start,
-    /** Lets the first run of the tool `late` go on. */
+    /** Lets the first run of the tools `late` and `outside` go on. */
     goOn: Deferred.succeed(gate, undefined),
     tasks: memory,
     stored,

@@ -109,14 +109,6 @@ export class OwnedTasks {
     return this.#call("loadState", () => this.#store.loadState(id))
   }
 
-  /** Returns a question of a task of any principal, whether it is open or not. */
-  question(id: string, key: string): Effect.Effect<StoredTask.TaskQuestion | undefined, TaskStoreError> {
-    return Effect.map(
-      this.#call("load", () => this.#store.load(id)),
-      (task) => task?.questions.find((question) => question.key === key)
-    )
-  }
-
   /** Returns the outcome of a task with this state; `undefined` if it has none. */
   outcomeOf({ ending, id }: StoredTask.TaskState): Effect.Effect<StoredTask.Outcome | undefined, TaskStoreError> {
     if (ending === undefined) return Effect.succeed(undefined)

@@ -88,6 +88,8 @@ class DurableCall {
   readonly #lost = Deferred.makeUnsafe<never, McpError.McpError>()
   /** Whether the call is stored, and goes on at the next owner of its session. */
   #goesOn = false
+  /** Whether the store has shown that the next owner has the call. A process that was paused may learn it here first. */
+  #isSuperseded = false
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
@@ -251,15 +253,19 @@ class DurableCall {
       isHandedOn: Effect.sync(() => {
         const { durable } = this.#dependencies
         // `end` removes a call whose client cannot resume it. One that another process takes is decided there.
-        return this.#goesOn && durable.hasMoved && (!durable.isHandedOn || durable.canResume)
+        return this.#goesOn &&
+          (this.#isSuperseded || (durable.hasMoved && (!durable.isHandedOn || durable.canResume)))
       }),
       isOwnError: (error) => this.#errors.has(error) || call.isOwnError(error)
     })
   }
 
-  /** Whether this process has the session, and so the call. */
-  readonly #isOurs = ({ call, outcome }: Pick<StoredTask.StoredTask, "call" | "outcome">): boolean =>
-    outcome === undefined && call?.epoch === this.#dependencies.durable.epoch
+  /** Returns whether this process has the session, and so the call, and records if a later owner has it. */
+  readonly #isOurs = ({ call, outcome }: Pick<StoredTask.StoredTask, "call" | "outcome">): boolean => {
+    const { epoch } = this.#dependencies.durable
+    this.#isSuperseded ||= call !== undefined && call.epoch > epoch
+    return outcome === undefined && call?.epoch === epoch
+  }
 
   /**
    * Waits until this process has the session for certain. Without this, a process that was paused before a step would
@@ -274,10 +280,14 @@ class DurableCall {
     )
   }
 
-  /** Ends the run with an error, because its task is gone. The next owner of the session replies itself. */
+  /**
+   * Ends the run with an error, because its task is gone. One that the next owner of the session has waits until its
+   * copy of the session closes: the next owner replies itself.
+   */
   get #gone(): Effect.Effect<never> {
     return Effect.suspend(() => {
-      if (!this.#dependencies.durable.hasMoved) Deferred.doneUnsafe(this.#lost, Exit.fail(lost))
+      const goesOnElsewhere = this.#isSuperseded || this.#dependencies.durable.hasMoved
+      if (!goesOnElsewhere) Deferred.doneUnsafe(this.#lost, Exit.fail(lost))
       return Effect.interruptible(Effect.never)
     })
   }

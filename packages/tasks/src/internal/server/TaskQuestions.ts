@@ -219,16 +219,16 @@ export class TaskQuestions {
     params: object,
     { key: given }: QuestionOptions
   ): Effect.Effect<unknown, RequestError.RequestError> {
-    const { id, tasks } = this.#dependencies
+    const { id, runs, tasks } = this.#dependencies
     const wait = (state: StoredTask.TaskState | undefined): Effect.Effect<StoredTask.TaskQuestion, TaskStoreError> => {
-      if (state === undefined || state.ending !== undefined) return this.#gone
+      if (state === undefined) return this.#gone
       if (state.openQuestions.some((question) => question.key === key)) return Effect.flatMap(tasks.later(state), wait)
-      return Effect.flatMap(tasks.question(id, key), (question) =>
-        question === undefined
-          ? this.#gone
-          : TaskState.isOpen(question)
-          ? Effect.flatMap(tasks.find(id), wait)
-          : Effect.succeed(question))
+      return Effect.flatMap(tasks.stored(id), (task) => {
+        const question = task?.questions.find((one) => one.key === key)
+        // An answer that was stored for the run of another process is not the answer to this one.
+        if (task === undefined || question === undefined || !runs.isOurs(task)) return this.#gone
+        return TaskState.isOpen(question) ? Effect.flatMap(tasks.find(id), wait) : Effect.succeed(question)
+      })
     }
     // A store that fails now may work later, and the client may answer then.
     return Effect.flatMap(
