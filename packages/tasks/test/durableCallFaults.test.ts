@@ -546,6 +546,42 @@ describe.concurrent("the question of a durable call", () => {
       assert.deepStrictEqual(methods(response), ["elicitation/create", "Failure,Success"])
     }))
 
+  for (const [place, closing] of [["while", "replace"], ["just before", "load"]] as const) {
+    it.live(`is a new one if a branch asks by its key ${place} its last branch closes it`, () =>
+      Effect.gen(function*() {
+        const fleet = yield* makeFleet()
+        const process = yield* fleet.start()
+        const client = yield* open(process)
+        const gate = makeGate(closing === "load")
+        let isMarked = false
+        // The store does not learn that the question was sent, so that a branch that asks it again sends it again.
+        process.faults.tasks.next("replace", passed, (_, error) => {
+          isMarked = true
+          return Effect.fail(error)
+        })
+        const response = yield* call(client, "rejoined")
+        yield* until(() => isMarked)
+        process.faults.tasks.next(closing, gate.fault)
+        if (closing === "load") {
+          yield* fleet.goOn
+          yield* gate.reached
+          yield* response.awaitMessages(2)
+        } else {
+          yield* gate.reached
+          yield* fleet.goOn
+        }
+        yield* Effect.sleep("200 millis")
+        yield* gate.open
+        yield* until(() => response.messages.filter(({ method }) => method === "elicitation/create").length > 1)
+        yield* accept(client, response.messages.findLast(({ method }) => method === "elicitation/create")?.id)
+        yield* response.awaitEnd
+        assert.deepStrictEqual(
+          methods(response),
+          ["elicitation/create", "notifications/cancelled", "elicitation/create", "Success,Failure"]
+        )
+      }))
+  }
+
   it.live("waits on after a malformed answer", () =>
     Effect.gen(function*() {
       const fleet = yield* makeFleet()

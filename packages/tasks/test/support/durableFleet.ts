@@ -5,6 +5,7 @@ import { ServerTasks, type StoredTask, TaskStore } from "@effect-mcp/tasks"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { makeStores, startProcess } from "../../../transport/test/support/fleet.ts"
@@ -167,7 +168,7 @@ const sampled = Effect.mapError(
   () => McpError.invalidRequest("not answered")
 )
 
-/** The tools of a fleet, and what it counts of them. `standing` holds up the first run of `late` and of `outside`. */
+/** The tools of a fleet, and what it counts of them. `standing` holds up the tools that stand. */
 const makeTools = (standing: Effect.Effect<void>) => {
   const counts = { answered: 0, charged: 0, crashed: 0, looked: 0, started: 0 }
   const handedOn = new Array<boolean>()
@@ -204,6 +205,15 @@ const makeTools = (standing: Effect.Effect<void>) => {
           Effect.result(RequestContext.elicit(question, { key: "book", ...options }))
         const branches = yield* Effect.all([ask({ timeout: "300 millis" }), ask({})], { concurrency: "unbounded" })
         return text(branches.map(({ _tag }) => _tag).join())
+      }),
+      /** Asks for a short time, stands, and asks again by the same key. */
+      rejoined: Effect.gen(function*() {
+        const ask = (options: RequestContext.QuestionOptions) =>
+          Effect.result(RequestContext.elicit(question, { key: "book", ...options }))
+        const first = yield* Effect.forkChild(ask({ timeout: "300 millis" }))
+        yield* standing
+        const results = [yield* ask({}), yield* Fiber.join(first)]
+        return text(results.map(({ _tag }) => _tag).join())
       }),
       crash: Effect.andThen(Effect.sync(() => void counts.crashed++), waits),
       quick,
@@ -292,6 +302,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
         lookAndAsk: repeatable,
         lookThenAsk: repeatable,
         quick: resumable,
+        rejoined: resumable,
         sample: resumable,
         shared: resumable,
         step: resumable,
@@ -339,7 +350,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
     /** Whether each interrupted run of the tool `outside` was handed on. */
     handedOn,
     start,
-    /** Lets the first run of the tools `late` and `outside` go on. */
+    /** Lets the tools that stand go on. */
     goOn: Deferred.succeed(gate, undefined),
     tasks: memory,
     stored,

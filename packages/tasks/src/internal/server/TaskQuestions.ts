@@ -5,13 +5,15 @@ import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import { ClientQuestion, OnceSteps } from "@effect-mcp/session/internalEngine"
 import type { QuestionOptions } from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import type * as StoredTask from "../../StoredTask.ts"
 import type { TaskStoreError } from "../../TaskStore.ts"
-import type { OwnedTasks } from "../runs/OwnedTasks.ts"
+import type { Changed, OwnedTasks } from "../runs/OwnedTasks.ts"
 import type { TaskRuns } from "../runs/TaskRuns.ts"
 import * as TaskState from "../runs/TaskState.ts"
 
@@ -34,7 +36,7 @@ export interface Asking {
   readonly nextId: () => RequestId.RequestId
   /** Begins to ask a question of the task, unless it is being asked. */
   readonly begin: (question: StoredTask.TaskQuestion) => Effect.Effect<void>
-  /** Stops to ask a question, and cancels it. */
+  /** Stops asking a question, and cancels it. */
   readonly stop: (key: string) => Effect.Effect<void>
 }
 
@@ -69,6 +71,8 @@ export class TaskQuestions {
   readonly #occurrences = new Map<string, number>()
   /** The number of branches that wait for the answer to each question. */
   readonly #waiting = new Map<string, number>()
+  /** The questions that this run withdraws or has withdrawn. Each is completed when the store knows, or has failed. */
+  readonly #closing = new Map<string, Deferred.Deferred<void>>()
 
   constructor(dependencies: TaskQuestionsDependencies) {
     this.#dependencies = dependencies
@@ -92,7 +96,7 @@ export class TaskQuestions {
 
   /**
    * Asks the client, and waits for its answer, however long that takes unless `options` have a time (TSK-20). Branches
-   * that ask by the same key share the question, which is closed when the last of them stops to wait.
+   * that ask by the same key share the question, which is closed when the last of them stops waiting.
    */
   ask(
     row: ClientQuestion.QuestionRow,
@@ -171,7 +175,11 @@ export class TaskQuestions {
       }
       return { questions: [...questions, question] }
     })
-    return Effect.flatMap(keepTrying(put), (changed) => {
+    const stored: Effect.Effect<string, RequestError.RequestError> = Effect.flatMap(keepTrying(put), (changed) => {
+      const closing = key === undefined ? undefined : this.#closing.get(key)
+      // The last branch that waited for it has stopped, just as this one asks by the same key. Without this, the client
+      // would see the question that is withdrawn once more.
+      if (closing !== undefined) return Effect.andThen(waiting(Deferred.await(closing)), Effect.suspend(() => stored))
       switch (changed._tag) {
         case "TooLarge":
           return Effect.fail(RequestError.make(request.method, {
@@ -190,6 +198,7 @@ export class TaskQuestions {
           return Effect.as(this.#begin(changed.task, key), key)
       }
     })
+    return stored
   }
 
   #begin({ questions }: StoredTask.StoredTask, key: string): Effect.Effect<void> {
@@ -202,15 +211,28 @@ export class TaskQuestions {
 
   /** Counts a branch that waits. The last one that stops before the answer closes the question. */
   #waits<A, E>(key: string, answer: Effect.Effect<A, E>): Effect.Effect<A, E> {
-    const { asking } = this.#dependencies
     return Effect.onExit(answer, (exit) => {
       const others = (this.#waiting.get(key) ?? 1) - 1
       if (others > 0) this.#waiting.set(key, others)
       else this.#waiting.delete(key)
-      return others > 0 || !Exit.hasInterrupts(exit)
-        ? Effect.void
-        : Effect.andThen(asking === undefined ? Effect.void : asking.stop(key), this.#withdraw(key))
+      return others > 0 || !Exit.hasInterrupts(exit) ? Effect.void : this.#close(key)
     })
+  }
+
+  /** Closes a question for which no branch waits. One that cannot be withdrawn may be asked again. */
+  #close(key: string): Effect.Effect<void> {
+    const { asking } = this.#dependencies
+    const closing = Deferred.makeUnsafe<void>()
+    this.#closing.set(key, closing)
+    return Effect.asVoid(Effect.onExit(
+      Effect.andThen(asking === undefined ? Effect.void : asking.stop(key), Effect.result(this.#withdraw(key))),
+      (exit) =>
+        Effect.sync(() => {
+          const changed = Exit.isSuccess(exit) && Result.isSuccess(exit.value) ? exit.value.success : undefined
+          if (changed?._tag !== "Changed") this.#closing.delete(key)
+          Deferred.doneUnsafe(closing, Exit.void)
+        })
+    ))
   }
 
   #answerTo(
@@ -245,17 +267,17 @@ export class TaskQuestions {
           case "InvalidResult":
             return fail({ _tag: "InvalidResult", problem: failure.problem })
           case "Withdrawn":
-            // The last branch that waited stopped to, just as this one asked by the same key.
+            // An earlier run has closed it, just as this one asked by the same key.
             return this.ask(row, params, given === undefined ? {} : { key: given })
         }
       }
     )
   }
 
-  /** Closes a question whose branch of the handler has ended, so that no client is asked any more. */
-  #withdraw(key: string): Effect.Effect<void> {
+  /** Withdraws a question whose branch of the handler has ended, so that no client is asked any more. */
+  #withdraw(key: string): Effect.Effect<Changed, TaskStoreError> {
     const { id, runs, tasks } = this.#dependencies
-    return Effect.ignoreCause(tasks.change(id, (task) => {
+    return tasks.change(id, (task) => {
       const { questions } = task
       const isWaiting = questions.some((question) => question.key === key && TaskState.isOpen(question))
       // The next run of the task needs the answer.
@@ -265,6 +287,6 @@ export class TaskQuestions {
           question.key === key ? { ...question, failure: { _tag: "Withdrawn" } } : question
         )
       }
-    }))
+    })
   }
 }
