@@ -413,13 +413,13 @@ describe.concurrent("a durable call", () => {
       assert.deepInclude(fleet.counts, { charged: 1, started: 2 })
     }))
 
-  it.live("is not the earlier one with the same request id, whose task could not be deleted", () =>
+  it.live("is not the earlier one with the same request id, whose task is being deleted", () =>
     Effect.gen(function*() {
       const fleet = yield* makeFleet()
       const first = yield* fleet.start()
       const second = yield* fleet.start()
       const earlier = yield* book(fleet, first)
-      first.faults.tasks.next("remove", failed)
+      first.faults.tasks.next("remove", hung)
       yield* accept(earlier.client, earlier.question)
       yield* earlier.response.awaitEnd
       assert.strictEqual(yield* fleet.storedCount, 1)
@@ -431,6 +431,72 @@ describe.concurrent("a durable call", () => {
       assert.strictEqual((yield* accept(next, questionIn(response))).status, 202)
       assert.deepStrictEqual(yield* rest(next, response), ["2 accept"])
       assert.deepInclude(fleet.counts, { charged: 2, started: 3 })
+    }))
+
+  it.live("is deleted later if the store fails after its response", () =>
+    Effect.gen(function*() {
+      const fleet = yield* makeFleet()
+      const process = yield* fleet.start()
+      const { client, question, response } = yield* book(fleet, process)
+      process.faults.tasks.next("remove", failed, replyLost)
+      yield* accept(client, question)
+      yield* response.awaitEnd
+      assert.deepStrictEqual(methods(response), whole)
+      yield* fleet.awaitStored(({ length }) => length === 0)
+    }))
+
+  it.live("is not run again although its stores have failed during its response", () =>
+    Effect.gen(function*() {
+      const fleet = yield* makeFleet()
+      const first = yield* fleet.start()
+      const second = yield* fleet.start()
+      const { client, question, response } = yield* book(fleet, first)
+      first.faults.events.next("append", failed)
+      first.faults.events.next("end", failed)
+      first.faults.tasks.next("remove", failed)
+      yield* accept(client, question)
+      yield* response.awaitEnd
+      assert.deepStrictEqual(methods(response), whole)
+      yield* fleet.awaitStored(({ length }) => length === 0)
+      yield* first.cutOff
+      const next = clientAt(second, client)
+      // A client that has not received the response learns that its outcome is unknown.
+      assert.deepStrictEqual(yield* rest(next, response), ["notifications/cancelled", ErrorCode.OutcomeUnknown])
+      assert.strictEqual(fleet.counts.started, 1)
+    }))
+
+  it.live("that is being deleted is not run again by its owner", () =>
+    Effect.gen(function*() {
+      const fleet = yield* makeFleet()
+      const process = yield* fleet.start()
+      const { client, question, response } = yield* book(fleet, process)
+      const lost = yield* client.call("d", "book")
+      yield* lost.awaitMessages(3)
+      lost.disconnect()
+      process.faults.tasks.always(hung, "remove")
+      process.faults.events.next("append", failed)
+      process.faults.events.next("end", failed)
+      yield* accept(client, question)
+      yield* response.awaitEnd
+      process.faults.events.next("append", failed)
+      yield* accept(client, questionIn(lost))
+      // Takes over all streams that have not ended in the store.
+      assert.deepStrictEqual(yield* rest(client, lost), ["2 accept"])
+      yield* Effect.sleep("200 millis")
+      assert.strictEqual(fleet.counts.started, 3)
+    }))
+
+  it.live("whose deletion fails does not hold its process up", () =>
+    Effect.gen(function*() {
+      const fleet = yield* makeFleet()
+      const process = yield* fleet.start()
+      const { client, question, response } = yield* book(fleet, process)
+      process.faults.tasks.always(hung, "remove")
+      yield* accept(client, question)
+      yield* response.awaitEnd
+      // All attempts together would take minutes.
+      yield* process.end
+      assert.deepStrictEqual(methods(response), whole)
     }))
 
   it.live("that the next owner rejects has an unknown outcome, and is deleted", () =>

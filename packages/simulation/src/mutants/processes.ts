@@ -293,8 +293,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "keeps a call that has its reply",
     at: "DurableCall.run",
-    original: "if (reply === \"Sent\" && durable.isOwned) fork(Effect.ignoreCause(tasks.remove(this.#id)))",
-    broken: "if (reply === \"Sent\" && durable.isOwned) void tasks"
+    original: "if (reply === \"Sent\" || durable.isOwned)",
+    broken: "if (reply !== \"Sent\" && durable.isOwned)"
   },
   {
     name: "keeps a call that has no stream",

@@ -336,7 +336,9 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
       Effect.sync(() => {
         isCutOff = !isRenewing
       })
-    return { ...process, cutOff, setRenewing, faults: { tasks, events } }
+    /** Stops the process, and then its tasks. */
+    const end = Effect.andThen(process.stop, Scope.close(scope, Exit.void))
+    return { ...process, cutOff, end, setRenewing, faults: { tasks, events } }
   })
 
   /** The stored tasks, which no fault hides. */

@@ -25,7 +25,7 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import type * as StoredTask from "../../StoredTask.ts"
-import type { Created, TaskStoreError } from "../../TaskStore.ts"
+import { type Created, TaskStoreError } from "../../TaskStore.ts"
 import * as DurableCallId from "../runs/DurableCallId.ts"
 import { trust } from "../trust.ts"
 import * as ForwardedContext from "./ForwardedContext.ts"
@@ -39,8 +39,8 @@ type Service = RequestContext["Service"]
 
 type Handling<R> = Effect.Effect<unknown, McpError.McpError, R>
 
-/** The number of times that the deletion of a call is tried before its first question, a second apart. */
-const leaveAttempts = 30
+/** The number of times that the deletion of a call is tried, a second apart. */
+const removeAttempts = 30
 
 /** The number of times that an answer is tried to be stored, before its sender has to send it again. */
 const answerAttempts = 3
@@ -60,6 +60,12 @@ const notStored = McpError.received({
   message: "Overloaded: the call could not be stored; send it again later"
 })
 
+/** The failure of a deletion by a process that does not have its lease now. */
+const notOwned = new TaskStoreError({ cause: new Error("the process has no lease") })
+
+/** Returns the name under which a call of this owner is deleted in the background. */
+export const removalOf = (epoch: number, id: string): string => `${epoch} ${id}`
+
 /** The server of a call. */
 interface CallServer {
   readonly endpoint: TaskEndpoint
@@ -76,6 +82,8 @@ interface Dependencies extends CallServer {
   readonly call: Service
   readonly asking: FiberMap.FiberMap<string>
   readonly fork: (effect: Effect.Effect<unknown>) => void
+  /** Deletes the task in the background, in place of what deletes it already. */
+  readonly remove: (removing: Effect.Effect<unknown>) => void
 }
 
 /** The run of a stored call. */
@@ -98,7 +106,7 @@ class DurableCall {
 
   /** Stores the call, unless it goes on here. Returns `undefined` without room for it. */
   begin(message: JsonRpc.Request): Effect.Effect<StoredTask.StoredTask | undefined, McpError.McpError> {
-    const { call, durable: { earlier, epoch }, endpoint: { runs } } = this.#dependencies
+    const { call, durable: { earlier, epoch }, endpoint: { removals, runs } } = this.#dependencies
     // `StoredCalls` has taken it over.
     if (earlier !== undefined) return Effect.succeed(trust<StoredTask.StoredTask>(trust<StoredCall>(earlier.call).task))
     const { method, params } = message
@@ -112,7 +120,9 @@ class DurableCall {
         },
         clock.currentTimeMillisUnsafe()
       )
-      return this.#store({ ...described, id: this.#id, call: { epoch } }, clock)
+      // An earlier call with the id of this one, which would delete it.
+      const removed = FiberMap.remove(removals, removalOf(epoch, this.#id))
+      return Effect.andThen(removed, this.#store({ ...described, id: this.#id, call: { epoch } }, clock))
     })
   }
 
@@ -164,7 +174,7 @@ class DurableCall {
 
   /** Runs the handler of the call. */
   run<R>(task: StoredTask.StoredTask, handling: Handling<R>): Handling<R> {
-    const { durable, endpoint: { tasks }, fork } = this.#dependencies
+    const { durable } = this.#dependencies
     this.#goesOn = true
     durable.begin()
     // A process that stops may have stored the call since then.
@@ -173,9 +183,7 @@ class DurableCall {
       // The next owner of the session has the call, or may have it. Without its reply, the call runs again when its
       // client resumes the stream.
       if (!this.#goesOn || durable.hasMoved || reply === "Lost") return
-      // Nothing runs a call again that has its reply, unless this process has lost its lease meanwhile.
-      if (reply === "Sent" && durable.isOwned) fork(Effect.ignoreCause(tasks.remove(this.#id)))
-      else if (reply === "Sent" || durable.isOwned) fork(this.#remove)
+      if (reply === "Sent" || durable.isOwned) this.#removeLater(reply === "Sent")
     })
     const served = Effect.updateContext(handling, (services: Context.Context<never>) =>
       // The services of the call, with its own context in their place.
@@ -402,7 +410,7 @@ class DurableCall {
     const { durable, endpoint: { tasks } } = this.#dependencies
     const removed = Effect.suspend(() => tasks.removeOwn(this.#id, this.#isOurs))
     return Effect.andThen(
-      Effect.orDie(Effect.retry(removed, { times: leaveAttempts, schedule: Schedule.spaced("1 second") })),
+      Effect.orDie(Effect.retry(removed, { times: removeAttempts - 1, schedule: Schedule.spaced("1 second") })),
       Effect.sync(() => {
         this.#goesOn = false
         durable.leave()
@@ -425,6 +433,23 @@ class DurableCall {
   get #remove(): Effect.Effect<void> {
     return Effect.ignoreCause(this.#dependencies.endpoint.tasks.removeOwn(this.#id, this.#isOurs))
   }
+
+  /**
+   * Deletes the call in the background. While the store fails, it is tried again: until then, the next owner could run
+   * the call once more, and it counts in the limits of its principal.
+   */
+  #removeLater(hasReply: boolean): void {
+    const { durable, endpoint: { tasks }, remove } = this.#dependencies
+    // Nothing runs a call again that has its reply, unless this process has lost its lease meanwhile.
+    const first = hasReply && durable.isOwned ? tasks.remove(this.#id) : tasks.removeOwn(this.#id, this.#isOurs)
+    const again = Effect.suspend(() => {
+      if (durable.hasMoved && !durable.isHandedOn) return Effect.void
+      // The client of a call without a reply may resume its stream at the next owner.
+      return hasReply || durable.isOwned ? tasks.removeOwn(this.#id, this.#isOurs) : Effect.fail(notOwned)
+    })
+    const retried = Effect.retry(again, { times: removeAttempts - 2, schedule: Schedule.spaced("1 second") })
+    remove(Effect.ignoreCause(Effect.catch(first, () => Effect.delay(retried, "1 second"))))
+  }
 }
 
 /** Serves a call of a resumable tool, which goes on at the next owner of its session. */
@@ -441,14 +466,17 @@ export const serve = <R>(
       // An interruption after the call was stored would leave it in the store.
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function*(): Effect.fn.Return<unknown, McpError.McpError, R> {
-          const context = yield* Effect.context<never>()
+          const runFork = Effect.runForkWith(yield* Effect.context<never>())
+          const { removals, runs } = server.endpoint
+          const id = yield* DurableCallId.of(durable.session, call.id)
           const run = new DurableCall({
             ...server,
-            id: yield* DurableCallId.of(durable.session, call.id),
+            id,
             durable,
             call,
             asking: yield* Scope.provide(FiberMap.make<string>(), scope),
-            fork: (effect) => void Effect.runForkWith(context)(server.endpoint.runs.fork(Effect.asVoid(effect)))
+            fork: (effect) => void runFork(runs.fork(Effect.asVoid(effect))),
+            remove: (removing) => void runFork(FiberMap.run(removals, removalOf(durable.epoch, id), removing))
           })
           const task = yield* run.begin(message)
           return yield* task === undefined

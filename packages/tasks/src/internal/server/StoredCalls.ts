@@ -2,15 +2,17 @@
 import { JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type { OwnedSession, StoredCalls } from "@effect-mcp/session/internalEngine"
 import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
 import type * as StoredTask from "../../StoredTask.ts"
 import * as DurableCallId from "../runs/DurableCallId.ts"
 import { maxStarts } from "../runs/LeaseKeeper.ts"
+import * as DurableCall from "./DurableCall.ts"
 import * as ResumedCall from "./ResumedCall.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
 
 /** Makes the calls of an endpoint. `isResumable` returns whether the tool of a call runs again here. */
 export const make = (
-  { tasks }: Pick<TaskEndpoint, "tasks">,
+  { removals, tasks }: Pick<TaskEndpoint, "removals" | "tasks">,
   isResumable: (message: JsonRpc.Request) => boolean
 ): StoredCalls => {
   const isOurs = ({ epoch }: OwnedSession) => ({ call, outcome }: StoredTask.StoredTask) =>
@@ -19,6 +21,8 @@ export const make = (
   const take = Effect.fnUntraced(function*(owned: OwnedSession, requestId: RequestId.RequestId) {
     const id = yield* DurableCallId.of(owned.session, requestId)
     const { epoch } = owned
+    // It has ended here. The store may not have its reply, nor the end of its stream.
+    if (yield* FiberMap.has(removals, DurableCall.removalOf(epoch, id))) return undefined
     const messageOf = ({ request: { method, params } }: StoredTask.StoredTask) =>
       JsonRpc.request(requestId, method, params)
     const goesOn = (task: StoredTask.StoredTask) => isOurs(owned)(task) && isResumable(messageOf(task))

@@ -3,6 +3,7 @@
 import { RateLimit } from "@effect-mcp/session/internal"
 import type { Beginning } from "@effect-mcp/session/internalEngine"
 import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
 import type * as Scope from "effect/Scope"
 import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
 import { OwnedTasks } from "../runs/OwnedTasks.ts"
@@ -43,6 +44,8 @@ export class TaskEndpoint {
   readonly asking = new NewestTurn()
   /** Bounds the warnings about calls that could not be stored: a client without room may make thousands. */
   readonly warnings = new RateLimit(1)
+  /** The durable calls that have ended here and are being deleted, by epoch and id: see `DurableCall`. */
+  readonly removals: FiberMap.FiberMap<string>
   /** The number of requests that wait for the result of each task. */
   readonly waiting = new Map<string, number>()
   readonly #resumers: Set<Resumer>
@@ -52,13 +55,15 @@ export class TaskEndpoint {
     runs: TaskRuns,
     rate: TaskRate,
     planOf: (tool: string) => TaskPlan,
-    resumers: Set<Resumer>
+    resumers: Set<Resumer>,
+    removals: FiberMap.FiberMap<string>
   ) {
     this.tasks = tasks
     this.runs = runs
     this.rate = rate
     this.planOf = planOf
     this.#resumers = resumers
+    this.removals = removals
   }
 
   /** Creates the tasks of an endpoint. They end when the scope closes. */
@@ -75,10 +80,11 @@ export class TaskEndpoint {
       }
       return undefined
     }
-    return Effect.map(
-      TaskRuns.make(tasks, { ...options, resume }),
-      (runs) => new TaskEndpoint(tasks, runs, new TaskRate(requestsPerSecond), planOf, resumers)
-    )
+    return Effect.gen(function*() {
+      const removals = yield* FiberMap.make<string>()
+      const runs = yield* TaskRuns.make(tasks, { ...options, resume })
+      return new TaskEndpoint(tasks, runs, new TaskRate(requestsPerSecond), planOf, resumers, removals)
+    })
   }
 
   /** Lets a server run tasks again whose processes have ended, until the returned function is called. */
