@@ -11,6 +11,8 @@ import {
   accept,
   book,
   call,
+  cancel,
+  cancellation,
   delayed,
   failed,
   hung,
@@ -23,6 +25,7 @@ import {
   replyLost,
   sampledAnswer,
   sendAccept,
+  sendCancel,
   taskOperations
 } from "./support/durableFleet.ts"
 
@@ -165,6 +168,25 @@ describe.concurrent("the answer to a durable call", () => {
       assert.deepStrictEqual(yield* rest(next, response), ["1 accept"])
     }))
 
+  it.live("in a batch with a request rejects that if it cannot be stored, and precedes it otherwise", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, question, response } = yield* begin({ revision: "2025-03-26", tool: "sample" })
+      const { counts } = fleet
+      const request = { jsonrpc: "2.0", id: "b", method: "tools/call", params: { name: "crash", arguments: {} } }
+      const ping = { jsonrpc: "2.0", id: "ping", method: "ping" }
+      const body = [request, ping, { jsonrpc: "2.0", id: question, result: sampledAnswer }]
+      first.faults.tasks.next("replace", failed, failed, failed)
+      const rejected = yield* client.exchange({ body })
+      assert.deepStrictEqual(
+        rejected.messages.flat().map(({ error, id }) => [id, error?.code]),
+        [["b", ErrorCode.Overloaded], ["ping", ErrorCode.Overloaded]]
+      )
+      assert.strictEqual(counts.crashed, 0)
+      const accepted = yield* client.exchange({ body: body.slice(1) })
+      assert.deepStrictEqual(accepted.messages.flat().map(({ id, result }) => [id, result]), [["ping", {}]])
+      assert.deepStrictEqual(yield* rest(client, response), ["1 accept"])
+    }))
+
   it.live("has 503 at an earlier owner that is paused, and the next owner takes it when it is sent again", () =>
     Effect.gen(function*() {
       const { client, first, fleet, next, question, response } = yield* begin()
@@ -208,14 +230,75 @@ describe.concurrent("the answer to a durable call", () => {
 })
 
 describe.concurrent("the cancellation of a durable call", () => {
+  it.live("has 202 only after the store has it, and its next owner does not run it", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, next, response } = yield* begin()
+      const gate = makeGate()
+      first.faults.tasks.next("replace", gate.fault)
+      first.faults.tasks.next("remove", hung)
+      // The next owner finds a stream that has not ended.
+      first.faults.events.next("end", failed)
+      const cancelled = [yield* sendCancel(client), yield* sendCancel(client)]
+      yield* gate.reached
+      yield* Effect.sleep("200 millis")
+      assert.deepStrictEqual(cancelled.map(({ status }) => status), [0, 0])
+      yield* gate.open
+      for (const { awaitEnd } of cancelled) yield* awaitEnd
+      assert.deepStrictEqual(cancelled.map(({ status }) => status), [202, 202])
+      assert.isEmpty((yield* fleet.stored).filter(({ outcome }) => outcome?._tag !== "Cancelled"))
+      yield* first.cutOff
+      yield* rest(next, response)
+      assert.strictEqual(fleet.counts.started, 1)
+    }))
+
+  const forms: ReadonlyArray<readonly [string, unknown]> = [["", cancellation], ["in a batch ", [cancellation]]]
+  for (const [form, body] of forms) {
+    it.live(`${form}has 503 if it cannot be stored, and the call goes on`, () =>
+      Effect.gen(function*() {
+        const { client, first, fleet, question, response } = yield* begin({ revision: "2025-03-26", tool: "sample" })
+        first.faults.tasks.next("replace", failed, failed, failed)
+        assert.strictEqual((yield* client.exchange({ body })).status, 503)
+        assert.strictEqual((yield* client.respond(question, sampledAnswer)).status, 202)
+        assert.deepStrictEqual(yield* rest(client, response), ["1 accept"])
+        yield* fleet.awaitStored(({ length }) => length === 0)
+        assert.strictEqual((yield* client.exchange({ body })).status, 202)
+      }))
+  }
+
+  it.live("ends it without a reply, although the store fails after it has begun to delete it", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet, response } = yield* begin()
+      first.faults.tasks.next("remove", failed)
+      assert.strictEqual((yield* cancel(client)).status, 202)
+      assert.deepStrictEqual(yield* rest(client, response), ["notifications/cancelled"])
+      yield* fleet.awaitStored(({ length }) => length === 0)
+    }))
+
+  it.live("that has 503 and is stored all the same ends it with an unknown outcome", () =>
+    Effect.gen(function*() {
+      const { client, first, response } = yield* begin()
+      const seen = makeGate()
+      yield* seen.open
+      first.faults.tasks.next("replace", (replace, error) =>
+        Effect.gen(function*() {
+          // The load of the handler that waits for its answer.
+          first.faults.tasks.next("load", seen.fault)
+          yield* replace
+          yield* seen.reached
+          first.faults.tasks.next("load", failed, failed)
+          return yield* Effect.fail(error)
+        }))
+      assert.strictEqual((yield* cancel(client)).status, 503)
+      assert.deepStrictEqual(yield* rest(client, response), ["notifications/cancelled", ErrorCode.OutcomeUnknown])
+    }))
+
   it.live("that makes its process the owner ends it although the take-over of the events fails", () =>
     Effect.gen(function*() {
       const { first, fleet, next, response, second } = yield* begin()
       yield* first.cutOff
       second.faults.events.next("takeOver", failed, failed)
-      const cancel = next.notify("notifications/cancelled", { requestId: "c" })
-      assert.strictEqual((yield* cancel).status, 503)
-      assert.strictEqual((yield* cancel).status, 202)
+      assert.strictEqual((yield* cancel(next)).status, 503)
+      assert.strictEqual((yield* cancel(next)).status, 202)
       assert.deepStrictEqual(yield* rest(next, response), ["notifications/cancelled"])
       yield* fleet.awaitStored(({ length }) => length === 0)
     }))
@@ -226,7 +309,7 @@ describe.concurrent("the cancellation of a durable call", () => {
       const process = yield* fleet.start()
       const { client, response } = yield* book(fleet, process)
       process.faults.events.always(delayed(50), "append", "end")
-      yield* client.notify("notifications/cancelled", { requestId: "c" })
+      yield* cancel(client)
       yield* response.awaitEnd
       assert.deepStrictEqual(methods(response), [1, 2, "elicitation/create", "notifications/cancelled"])
     }))
@@ -239,7 +322,7 @@ describe.concurrent("the cancellation of a durable call", () => {
       const running = yield* call(client, "stubborn")
       yield* running.awaitMessages(1)
       assert.strictEqual(yield* fleet.storedCount, 1)
-      yield* client.notify("notifications/cancelled", { requestId: "c" })
+      yield* cancel(client)
       yield* fleet.awaitStored(({ length }) => length === 0)
     }))
 
@@ -252,9 +335,13 @@ describe.concurrent("the cancellation of a durable call", () => {
       process.faults.tasks.next("create", gate.fault)
       yield* call(client)
       yield* gate.reached
-      yield* client.notify("notifications/cancelled", { requestId: "c" })
+      const cancelled = yield* sendCancel(client)
+      yield* Effect.sleep("200 millis")
+      assert.strictEqual(cancelled.status, 0)
       assert.strictEqual(yield* fleet.storedCount, 1)
       yield* gate.open
+      yield* cancelled.awaitEnd
+      assert.strictEqual(cancelled.status, 202)
       yield* fleet.awaitStored(({ length }) => length === 0)
       assert.strictEqual(fleet.counts.started, 0)
     }))

@@ -13,7 +13,8 @@ import {
   methods,
   open,
   questionIn,
-  replyLost
+  replyLost,
+  sendCancel
 } from "./support/durableFleet.ts"
 
 /** Starts two processes, and opens a session at the first one. */
@@ -81,13 +82,14 @@ describe.concurrent("a durable call", () => {
       const [ending, loading] = [makeGate(), makeGate()]
       first.faults.events.next("end", ending.fault)
       first.faults.tasks.next("load", loading.fault)
-      yield* client.notify("notifications/cancelled", { requestId: "c" })
+      const cancellation = yield* sendCancel(client)
       yield* loading.reached
       yield* first.cutOff
       const rest = yield* next.get(booking.lastId)
       yield* Effect.sleep("100 millis")
       yield* Effect.andThen(ending.open, loading.open)
-      yield* Effect.sleep("100 millis")
+      yield* cancellation.awaitEnd
+      assert.strictEqual(cancellation.status, 503)
       assert.strictEqual(yield* fleet.storedCount, 1)
       yield* accept(next, questionIn(booking))
       yield* rest.awaitEnd

@@ -420,6 +420,15 @@ export const sampledAnswer = { role: "assistant", content: { type: "text", text:
 /** Accepts the question of a call. */
 export const accept = (client: Client, question: unknown) => client.respond(question, accepted)
 
+/** The cancellation of a call. */
+export const cancellation = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "c" } }
+
+/** Cancels a call. */
+export const cancel = (client: Client) => client.exchange({ body: cancellation })
+
+/** Cancels a call, and does not wait for the response. */
+export const sendCancel = (client: Client) => client.send({ body: cancellation })
+
 /** Accepts the question of a call, and does not wait for the response. */
 export const sendAccept = (client: Client, id: unknown) =>
   client.send({ body: { jsonrpc: "2.0", id, result: accepted } })

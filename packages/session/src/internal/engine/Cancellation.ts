@@ -18,19 +18,35 @@ export interface CancellationRuntime {
 
 /**
  * Cancels a request after `notifications/cancelled` of the peer. It has no effect if no such request is in flight, or
- * if the reply has claimed the request already.
+ * if the reply has claimed the request already. Calls `acknowledge` when this side has the cancellation for good: at
+ * once, or when it is stored, or with `false` if it could not be stored.
  */
 export const cancel = (
   runtime: CancellationRuntime,
   id: RequestId.RequestId | undefined,
+  reason: string | undefined,
+  acknowledge: (isTaken: boolean) => void
+): void => {
+  const request = id === undefined ? undefined : runtime.inflight.find(id)
+  if (request?.storeCancellation !== undefined) {
+    return request.storeCancellation((isStored) => {
+      if (isStored) claimAndEnd(runtime, request, reason)
+      acknowledge(isStored)
+    })
+  }
+  if (request === undefined) runtime.emit({ _tag: "CancelIgnored", id })
+  else claimAndEnd(runtime, request, reason)
+  acknowledge(true)
+}
+
+const claimAndEnd = (
+  runtime: CancellationRuntime,
+  request: IncomingRequests.IncomingRequest,
   reason: string | undefined
 ): void => {
-  const { inflight } = runtime
-  const request = id === undefined ? undefined : inflight.find(id)
-  if (request === undefined || !inflight.claim(request)) {
-    return runtime.emit({ _tag: "CancelIgnored", id })
-  }
-  runtime.emit({ _tag: "Cancelled", method: request.method, id: request.id, reason })
+  const { id, method } = request
+  if (!runtime.inflight.claim(request)) return runtime.emit({ _tag: "CancelIgnored", id })
+  runtime.emit({ _tag: "Cancelled", method, id, reason })
   endWithoutReply(runtime, request)
 }
 

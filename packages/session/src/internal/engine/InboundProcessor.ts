@@ -16,7 +16,7 @@ import type { PendingRequests } from "./PendingRequests.ts"
 import * as ProgressMatcher from "./ProgressMatcher.ts"
 import type { RateLimit } from "./RateLimit.ts"
 import * as RequestRejections from "./RequestRejections.ts"
-import { type ReplySink, type RequestRuntime, RequestServer } from "./RequestServer.ts"
+import { reject, type ReplySink, type RequestRuntime, RequestServer } from "./RequestServer.ts"
 import * as ResponseMatcher from "./ResponseMatcher.ts"
 import { everything, type Subscriptions } from "./Subscriptions.ts"
 import { validate } from "./validation.ts"
@@ -94,13 +94,14 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     else this.receive(frame.success, origin, bytes, principal)
   }
 
-  /** Processes one frame that is valid JSON. */
+  /** Processes one frame that is valid JSON. `acknowledge` ends an answer or a cancellation, in place of its origin. */
   receive(
     frame: unknown,
     origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined,
-    classified = JsonRpc.classify(frame)
+    classified = JsonRpc.classify(frame),
+    acknowledge?: (isTaken: boolean) => void
   ): void {
     switch (classified._tag) {
       case "Request":
@@ -108,16 +109,16 @@ export class InboundProcessor<P extends Profile.Profile, R> {
         return this.#gate.serve(this.#requests, classified.message, origin, bytes, principal)
       case "Notification":
         this.#runtime.subscriptions?.publish(everything, classified.message, bytes)
-        return this.#notification(classified.message, origin, bytes)
+        return this.#notification(classified.message, origin, bytes, acknowledge)
       case "Response":
-        return this.#response(classified.message, origin, bytes)
+        return this.#response(classified.message, bytes, acknowledge ?? this.#endingOf(origin))
       case "Batch":
         return this.#batch(classified.frames, origin, bytes, principal)
       case "Malformed":
         if (classified.malformed.meant === undefined && classified.malformed.answers === undefined) {
           this.#gate.stray?.(Result.succeed(frame))
         }
-        return this.#notMessage(classified.malformed, origin, bytes)
+        return this.#notMessage(classified.malformed, origin, bytes, acknowledge)
     }
   }
 
@@ -141,6 +142,12 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   /** Rejects the largest request in flight, to make room. */
   displaceLargest(): void {
     this.#requests.displaceLargest()
+  }
+
+  /** Returns the function that ends a message without a reply. One that is not taken is sent again. */
+  #endingOf(origin: StreamOrigin | undefined): (isTaken: boolean) => void {
+    const { replies } = this.#runtime
+    return (isTaken) => isTaken ? replies.settle(origin) : replies.reject(origin)
   }
 
   // ===================================================================================================================
@@ -176,47 +183,56 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     this.#answerMalformed(RequestRejections.malformed(found.problem), found.id, origin)
   }
 
-  #notMessage(found: JsonRpc.Malformed, origin: StreamOrigin | undefined, bytes: number | undefined): void {
+  #notMessage(
+    found: JsonRpc.Malformed,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    acknowledge = this.#endingOf(origin)
+  ): void {
     const { meant, problem } = found
     if (meant === undefined) this.#malformed(found, origin)
-    else this.#tolerate(meant, problem, origin, bytes)
+    else this.#tolerate(meant, problem, bytes, acknowledge)
   }
 
   // ===================================================================================================================
   // Responses
   // ===================================================================================================================
 
-  #response(message: JsonRpc.Response, origin: StreamOrigin | undefined, bytes: number | undefined): void {
+  #response(
+    message: JsonRpc.Response,
+    bytes: number | undefined,
+    acknowledge: (isTaken: boolean) => void
+  ): void {
     this.#runtime.subscriptions?.publish(everything, message, bytes)
     const isUnnamed = message.id === undefined || message.id === null
     const identified = (isUnnamed ? this.#gate.identify?.(message) : undefined) ?? message
-    const { replies } = this.#runtime
-    ResponseMatcher.match(this.#runtime, identified, (isTaken) => {
-      if (isTaken) replies.settle(origin)
-      else replies.reject(origin)
-    })
+    ResponseMatcher.match(this.#runtime, identified, acknowledge)
   }
 
   /** Processes a response that breaks a rule and still has one possible meaning. */
   #tolerate(
     message: JsonRpc.Response,
     problem: string,
-    origin: StreamOrigin | undefined,
-    bytes: number | undefined
+    bytes: number | undefined,
+    acknowledge: (isTaken: boolean) => void
   ): void {
     this.#runtime.emit({ _tag: "Tolerated", method: ResponseMatcher.methodOf(this.#runtime, message), problem })
-    this.#response(message, origin, bytes)
+    this.#response(message, bytes, acknowledge)
   }
 
   // ===================================================================================================================
   // Notifications
   // ===================================================================================================================
 
-  #notification(message: JsonRpc.Notification, origin: StreamOrigin | undefined, bytes: number | undefined): void {
+  #notification(
+    message: JsonRpc.Notification,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    acknowledge: ((isTaken: boolean) => void) | undefined
+  ): void {
     switch (message.method) {
       case "notifications/cancelled":
-        this.#cancellation(message)
-        break
+        return this.#cancellation(message, acknowledge ?? this.#endingOf(origin))
       case "notifications/progress":
         this.#progress(message, bytes)
         break
@@ -235,10 +251,13 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     this.#runtime.emit({ _tag: "NotificationIgnored", method, problem })
   }
 
-  #cancellation(message: JsonRpc.Notification): void {
+  #cancellation(message: JsonRpc.Notification, acknowledge: (isTaken: boolean) => void): void {
     const params = validate(MethodTable.notifications["notifications/cancelled"].params)(message.params ?? {})
-    if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)
-    Cancellation.cancel(this.#runtime, params.success.requestId, params.success.reason)
+    if (Result.isFailure(params)) {
+      this.ignoreNotification(message.method, params.failure)
+      return acknowledge(true)
+    }
+    Cancellation.cancel(this.#runtime, params.success.requestId, params.success.reason, acknowledge)
   }
 
   #progress(message: JsonRpc.Notification, bytes: number | undefined): void {
@@ -298,7 +317,51 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   ): void {
     const opened = Batch.open(frames.length, origin, this.#gate.peer()?.revision, this.#runtime.limits)
     if (Result.isFailure(opened)) return this.#rejectBatch(opened.failure, frames, origin, bytes)
+    if (frames.some((frame) => this.#isStoredFirst(JsonRpc.classify(frame)))) {
+      return this.#storeFirst(frames, opened.success, bytes, principal)
+    }
     for (const frame of frames) this.receive(frame, opened.success, bytes, principal)
+  }
+
+  /** Returns whether a message is stored before it is acknowledged: an answer to a question, or a cancellation. */
+  #isStoredFirst(classified: JsonRpc.Classified): boolean {
+    const answer = answerIn(classified)
+    if (answer !== undefined) return ResponseMatcher.isStoredFirst(this.#runtime, answer)
+    if (classified._tag !== "Notification" || classified.message.method !== "notifications/cancelled") return false
+    const id = classified.message.params?.["requestId"]
+    return (typeof id === "string" || typeof id === "number") &&
+      this.#runtime.inflight.find(id)?.storeCancellation !== undefined
+  }
+
+  /**
+   * Processes a batch whose answers or cancellations are stored. If the store fails, nothing else of the batch is
+   * carried out, and each of its requests fails: its sender has to send the whole batch again.
+   */
+  #storeFirst(
+    frames: ReadonlyArray<unknown>,
+    batch: Batch.Batch,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): void {
+    const messages = frames.map((frame) => {
+      const classified = JsonRpc.classify(frame)
+      return { frame, classified, isStoredFirst: this.#isStoredFirst(classified) }
+    })
+    const stored = messages.filter(({ isStoredFirst }) => isStoredFirst)
+    const end = this.#endingOf(batch)
+    let left = stored.length
+    let isStored = true
+    const acknowledge = (isTaken: boolean) => {
+      isStored &&= isTaken
+      if (--left > 0) return
+      for (const { classified, frame, isStoredFirst } of messages) {
+        if (isStoredFirst) end(isStored)
+        else if (isStored) this.receive(frame, batch, bytes, principal, classified)
+        else if (classified._tag !== "Request") end(true)
+        else reject(this.#runtime, classified.message, RequestRejections.batchNotStored, batch)
+      }
+    }
+    for (const { classified, frame } of stored) this.receive(frame, batch, bytes, principal, classified, acknowledge)
   }
 
   /** Rejects a batch, unless it contains one response only: some peers send each response as a batch of one. */
@@ -311,11 +374,25 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     const [only] = frames
     if (frames.length > 1 || Array.isArray(only) || Batch.isBatch(origin)) return this.#malformed(why, origin)
     const classified = JsonRpc.classify(only)
-    if (classified._tag === "Response") return this.#tolerate(classified.message, why.problem, origin, bytes)
+    if (classified._tag === "Response") {
+      return this.#tolerate(classified.message, why.problem, bytes, this.#endingOf(origin))
+    }
     if (classified._tag !== "Malformed" || classified.malformed.answers === undefined) {
       return this.#malformed(why, origin)
     }
     this.#notMessage(classified.malformed, origin, bytes)
+  }
+}
+
+/** Returns the response that a message is, or that it has as its one possible meaning. */
+const answerIn = (classified: JsonRpc.Classified): JsonRpc.Response | undefined => {
+  switch (classified._tag) {
+    case "Response":
+      return classified.message
+    case "Malformed":
+      return classified.malformed.meant
+    default:
+      return undefined
   }
 }
 

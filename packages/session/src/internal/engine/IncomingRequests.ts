@@ -31,6 +31,11 @@ export interface IncomingRequest {
   hasReply: boolean
   /** Returns whether another process goes on with the request if its session moves there. Absent if none does. */
   movesOn: (() => boolean) | undefined
+  /**
+   * Stores a cancellation of the peer before it has its effect, and calls `acknowledge` then, or with `false` if that
+   * has failed. Absent if another process does not go on with the request.
+   */
+  storeCancellation: ((acknowledge: (isStored: boolean) => void) => void) | undefined
   /** Called after the end of the handler, with what became of its reply. */
   afterReply: ((reply: ReplyOutcome) => void) | undefined
   fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -54,6 +59,7 @@ export const make = (
   ended: false,
   hasReply: false,
   movesOn: undefined,
+  storeCancellation: undefined,
   afterReply: undefined,
   fiber: undefined
 })

@@ -34,6 +34,11 @@ export const displaced: JsonRpc.ErrorObject = overloaded(
   "this request was dropped in favour of clients with less in flight; send it again later"
 )
 
+/** The rejection of a request in a batch of which nothing is carried out. */
+export const batchNotStored: JsonRpc.ErrorObject = overloaded(
+  "an answer or a cancellation in the batch could not be stored; send the whole batch again later"
+)
+
 /** The rejection of a request with the id of a request in flight. */
 export const duplicate: JsonRpc.ErrorObject = invalidRequest("A request with this id is in flight")
 

@@ -107,6 +107,12 @@ export const match = (
   acknowledge(true)
 }
 
+/** Returns whether a response is stored before it is acknowledged. */
+export const isStoredFirst = (runtime: Pick<ResponseRuntime, "exchanges">, { id }: JsonRpc.Response): boolean => {
+  const exchange = id === undefined || id === null ? undefined : requestOf(runtime, id)
+  return exchange?.movable !== undefined && exchange.outcome === "Pending"
+}
+
 /** Returns the request that a response can complete now, or the reason why there is none. */
 const expectedBy = (
   runtime: ResponseRuntime,

@@ -73,7 +73,13 @@ export class DurableRequest {
   /** Lets the request end with its process, because it is no longer stored. */
   leave(): void {
     this.#incoming.movesOn = undefined
+    this.#incoming.storeCancellation = undefined
     this.#place.keep(false)
+  }
+
+  /** Has cancellations of the client stored before they are acknowledged. */
+  onCancel(store: (acknowledge: (isStored: boolean) => void) => void): void {
+    this.#incoming.storeCancellation = store
   }
 
   /** Hands the request on if the session has moved meanwhile, and the client can resume the stream. */

@@ -60,18 +60,29 @@ export class OwnedTasks {
     return this.#call("create", () => this.#store.create(task, this.#limits))
   }
 
+  /**
+   * Cancels a task that this process may change, so that no process runs it again. Returns whether it has ended, is
+   * gone, or stays, because another process has it meanwhile.
+   */
+  cancelOwn(
+    id: string,
+    isOurs: (task: StoredTask.StoredTask) => boolean
+  ): Effect.Effect<"Ended" | "Gone" | "Stays", TaskStoreError> {
+    const cancelled = this.change(
+      id,
+      (task) => isOurs(task) ? { ...withoutRun, outcome: { _tag: "Cancelled" } } : undefined
+    )
+    return Effect.map(cancelled, (changed) => {
+      if (changed._tag === "Missing") return "Gone"
+      return "task" in changed && changed.task.outcome !== undefined ? "Ended" : "Stays"
+    })
+  }
+
   /** Deletes a task that this process may change, and leaves one that another process has meanwhile. */
   removeOwn(id: string, isOurs: (task: StoredTask.StoredTask) => boolean): Effect.Effect<void, TaskStoreError> {
     // No process changes a task that has ended, so nothing comes between the two writes. One that has ended may be left
     // by a process that died between them.
-    const ended = this.change(
-      id,
-      (task) => isOurs(task) ? { ...withoutRun, outcome: { _tag: "Cancelled" } } : undefined
-    )
-    return Effect.flatMap(
-      ended,
-      (changed) => "task" in changed && changed.task.outcome !== undefined ? this.remove(id) : Effect.void
-    )
+    return Effect.flatMap(this.cancelOwn(id, isOurs), (end) => end === "Ended" ? this.remove(id) : Effect.void)
   }
 
   /** Stores a new task. Fails if its principal has too many. */

@@ -42,13 +42,13 @@ type Handling<R> = Effect.Effect<unknown, McpError.McpError, R>
 /** The number of times that the deletion of a call is tried, a second apart. */
 const removeAttempts = 30
 
-/** The number of times that an answer is tried to be stored, before its sender has to send it again. */
-const answerAttempts = 3
+/** The attempts to store an answer or a cancellation, before its sender has to send it again. */
+const attempts = { times: 2, schedule: Schedule.spaced("1 second") }
 
 /** The time after which a question is asked again that could not be sent, in milliseconds. */
 const askAgainMillis = 500
 
-/** The number of times that one answer may be sent while it is being stored. */
+/** The number of times that an answer or a cancellation may be sent while it is being stored. */
 const maxWaiting = 8
 
 /** The error of a call whose task was deleted, or has got another owner. */
@@ -65,6 +65,10 @@ const notOwned = new TaskStoreError({ cause: new Error("the process has no lease
 
 /** Returns the name under which a call of this owner is deleted in the background. */
 export const removalOf = (epoch: number, id: string): string => `${epoch} ${id}`
+
+/** Lets a message wait for the one that is being stored. */
+const wait = (waiting: Array<(isStored: boolean) => void>, acknowledge: (isStored: boolean) => void): void =>
+  waiting.length < maxWaiting ? void waiting.push(acknowledge) : acknowledge(false)
 
 /** The server of a call. */
 interface CallServer {
@@ -93,7 +97,13 @@ class DurableCall {
   readonly #errors = new OwnErrors()
   /** The acknowledgements of answers that are being stored, by the keys of their questions. */
   readonly #storing = new Map<string, Array<(isStored: boolean) => void>>()
+  /** The acknowledgements of a cancellation that is being stored. */
+  #cancelling: Array<(isStored: boolean) => void> | undefined
+  /** Completed when it is decided whether the call is stored. */
+  readonly #begun = Deferred.makeUnsafe<void>()
   readonly #lost = Deferred.makeUnsafe<never, McpError.McpError>()
+  /** Whether the run has found its task gone. */
+  #isGone = false
   /** Whether the call is stored, and goes on at the next owner of its session. */
   #goesOn = false
   /** Whether the store has shown that the next owner has the call. A process that was paused may learn it here first. */
@@ -106,6 +116,17 @@ class DurableCall {
 
   /** Stores the call, unless it goes on here. Returns `undefined` without room for it. */
   begin(message: JsonRpc.Request): Effect.Effect<StoredTask.StoredTask | undefined, McpError.McpError> {
+    return this.#begin(message).pipe(
+      Effect.tap((task) =>
+        Effect.sync(() => {
+          this.#goesOn = task !== undefined
+        })
+      ),
+      Effect.ensuring(Effect.sync(() => Deferred.doneUnsafe(this.#begun, Exit.void)))
+    )
+  }
+
+  #begin(message: JsonRpc.Request): Effect.Effect<StoredTask.StoredTask | undefined, McpError.McpError> {
     const { call, durable: { earlier, epoch }, endpoint: { removals, runs } } = this.#dependencies
     // `StoredCalls` has taken it over.
     if (earlier !== undefined) return Effect.succeed(trust<StoredTask.StoredTask>(trust<StoredCall>(earlier.call).task))
@@ -175,7 +196,6 @@ class DurableCall {
   /** Runs the handler of the call. */
   run<R>(task: StoredTask.StoredTask, handling: Handling<R>): Handling<R> {
     const { durable } = this.#dependencies
-    this.#goesOn = true
     durable.begin()
     // A process that stops may have stored the call since then.
     durable.handOn()
@@ -294,10 +314,17 @@ class DurableCall {
    */
   get #gone(): Effect.Effect<never> {
     return Effect.suspend(() => {
-      const goesOnElsewhere = this.#isSuperseded || this.#dependencies.durable.hasMoved
-      if (!goesOnElsewhere) Deferred.doneUnsafe(this.#lost, Exit.fail(lost))
+      this.#isGone = true
+      this.#loseIfGone()
       return Effect.interruptible(Effect.never)
     })
+  }
+
+  #loseIfGone(): void {
+    const goesOnElsewhere = this.#isSuperseded || this.#dependencies.durable.hasMoved
+    // A cancellation that is stored ends the run without a reply.
+    if (!this.#isGone || goesOnElsewhere || this.#cancelling !== undefined) return
+    Deferred.doneUnsafe(this.#lost, Exit.fail(lost))
   }
 
   // ===================================================================================================================
@@ -366,7 +393,7 @@ class DurableCall {
     acknowledge: (isStored: boolean) => void
   ): void {
     const waiting = this.#storing.get(key)
-    if (waiting !== undefined) return waiting.length < maxWaiting ? void waiting.push(acknowledge) : acknowledge(false)
+    if (waiting !== undefined) return wait(waiting, acknowledge)
     const acknowledgements = [acknowledge]
     this.#storing.set(key, acknowledgements)
     this.#dependencies.fork(Effect.map(this.#storeAnswer(key, outcome), (isStored) => {
@@ -394,7 +421,6 @@ class DurableCall {
       (changed) =>
         changed._tag === "TooLarge" ? store({ failure: { _tag: "InvalidResult", problem } }) : Effect.succeed(changed)
     )
-    const attempts = { times: answerAttempts - 1, schedule: Schedule.spaced("1 second") }
     return Effect.matchCause(Effect.retry(stored, attempts), {
       onSuccess: ({ _tag }) => _tag === "Changed" || (_tag === "Unchanged" && isOurs),
       onFailure: () => false
@@ -404,6 +430,30 @@ class DurableCall {
   // ===================================================================================================================
   // The end of the call
   // ===================================================================================================================
+
+  /** Stores a cancellation, and acknowledges it then. One that is sent again meanwhile is acknowledged with it. */
+  cancel(acknowledge: (isStored: boolean) => void): void {
+    const { durable, endpoint: { tasks }, fork } = this.#dependencies
+    if (this.#cancelling !== undefined) return wait(this.#cancelling, acknowledge)
+    const acknowledgements = this.#cancelling = [acknowledge]
+    const cancelled = Effect.suspend(() =>
+      this.#goesOn ? tasks.cancelOwn(this.#id, this.#isOurs) : Effect.succeed("Gone" as const)
+    )
+    const stored = Effect.matchCause(Effect.andThen(Deferred.await(this.#begun), Effect.retry(cancelled, attempts)), {
+      onSuccess: (end) => end !== "Stays",
+      onFailure: () => false
+    })
+    fork(Effect.map(stored, (isStored) => {
+      this.#cancelling = undefined
+      if (isStored && this.#goesOn) {
+        this.#goesOn = false
+        durable.leave()
+        this.#removeLater(true)
+      }
+      for (const one of acknowledgements) one(isStored)
+      if (!isStored) this.#loseIfGone()
+    }))
+  }
 
   /** Lets the call end with its process, as that of any other tool. Waits until no other process can run it again. */
   get #leave(): Effect.Effect<void> {
@@ -478,6 +528,7 @@ export const serve = <R>(
             fork: (effect) => void runFork(runs.fork(Effect.asVoid(effect))),
             remove: (removing) => void runFork(FiberMap.run(removals, removalOf(durable.epoch, id), removing))
           })
+          durable.onCancel((acknowledge) => run.cancel(acknowledge))
           const task = yield* run.begin(message)
           return yield* task === undefined
             ? restore(handling)

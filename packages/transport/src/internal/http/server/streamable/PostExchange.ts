@@ -8,6 +8,7 @@ import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog, Timeout } from "../StreamWatchdog.ts"
+import * as AboutRequests from "./AboutRequests.ts"
 import * as PostRules from "./PostRules.ts"
 import * as StreamTakeover from "./StreamTakeover.ts"
 
@@ -72,13 +73,8 @@ const sessionEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, messa
 
 const notTaken: JsonRpc.ErrorObject = {
   code: ErrorCode.InternalError,
-  message: "The answer could not be stored; send it again"
+  message: "The message could not be stored; send it again"
 }
-
-/** Returns whether a message is an answer, or has one in it. */
-const carriesAnswer = (message: JsonRpc.Classified): boolean =>
-  message._tag === "Response" || (message._tag === "Malformed" && message.malformed.meant !== undefined) ||
-  (message._tag === "Batch" && message.frames.some((frame) => JsonRpc.classify(frame)._tag === "Response"))
 
 /** Returns the reply to a request that an earlier owner has begun, and that this one has refused to go on with. */
 const refused = (reply: JsonRpc.Frame): JsonRpc.Frame =>
@@ -218,7 +214,7 @@ export class PostExchange {
   /** Opens the event stream before there is a message, unless the response is decided or must be JSON. */
   startStream(): void {
     if (this.#outcome !== undefined || this.#isEnded || this.#isDetached || this.#owner.mode === "json") return
-    // An answer may wait until it is stored. It has no response but its acknowledgement.
+    // An answer or a cancellation may wait until it is stored. It has no response but its acknowledgement.
     if (this.requests.length === 0) return
     if (!this.#rules.opensEarly) return
     this.#openStream(true)
@@ -290,7 +286,7 @@ export class PostExchange {
   finish(rejected = false): void {
     const message = this.#message
     if (message === undefined) return
-    if (rejected && this.requests.length === 0 && carriesAnswer(message)) return this.#refuse(notTaken)
+    if (rejected && this.requests.length === 0 && AboutRequests.of(message).length > 0) return this.#refuse(notTaken)
     this.#end()
     if (this.#outcome === undefined) {
       // A session limits the errors it sends for malformed frames; a POST always gets its response.
@@ -328,7 +324,7 @@ export class PostExchange {
    */
   leave(error: JsonRpc.ErrorObject, isSuperseded: boolean): void {
     const stream = this.#stream
-    // An answer that is not stored yet: its sender may send it again.
+    // An answer or a cancellation that is not stored yet: its sender may send it again.
     if (this.#message !== undefined && this.requests.length === 0) return this.#refuse(error)
     const goesOn = isSuperseded || (this.#isKept && stream?.canResume === true)
     if (stream === undefined || this.#isEnded || !goesOn) return this.fail(error)

@@ -28,6 +28,7 @@ import type { Post } from "../HttpGuard.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import { type Settings, SseStream } from "../SseStream.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
+import * as AboutRequests from "./AboutRequests.ts"
 import * as EarlierStream from "./EarlierStream.ts"
 import { type Owner, PostExchange, type ResponseMode } from "./PostExchange.ts"
 import * as StreamTakeover from "./StreamTakeover.ts"
@@ -57,24 +58,6 @@ const knowledgeMillis = 5000
 
 /** The time after which a request is abandoned, if the process did not have its lease, in milliseconds. */
 const abandonMillis = 1000
-
-type AboutRequest = JsonRpc.Response | JsonRpc.Notification
-
-/** Returns the answers and the cancellations in a message. */
-const aboutRequests = (message: JsonRpc.Classified): ReadonlyArray<AboutRequest> => {
-  switch (message._tag) {
-    case "Response":
-      return [message.message]
-    case "Notification":
-      return message.message.method === "notifications/cancelled" ? [message.message] : []
-    case "Malformed":
-      return message.malformed.meant === undefined ? [] : [message.malformed.meant]
-    case "Batch":
-      return message.frames.flatMap((frame) => aboutRequests(JsonRpc.classify(frame)))
-    default:
-      return []
-  }
-}
 
 /** A stream that can be resumed, and the exchange of its request; the standalone stream has none. */
 interface Resumable {
@@ -304,7 +287,7 @@ export class StreamableHttpServerConnection implements Owner {
    */
   knows(message: JsonRpc.Classified): Effect.Effect<boolean> {
     const isSettled = this.#takeover === "Done" && (this.#adopting === undefined || this.#adopting.size === 0)
-    if (isSettled || aboutRequests(message).every((one) => this.#hooks?.knows?.(one) === true)) {
+    if (isSettled || AboutRequests.of(message).every((one) => this.#hooks?.knows?.(one) === true)) {
       return Exit.succeed(true)
     }
     return Effect.map(
