@@ -65,7 +65,7 @@ describe.concurrent("a supervised client", () => {
       assert.match(error.message, /the server "\/bin\/false" is not available: .*the call waited 300 ms/)
     }))
 
-  it.live("a server that stops to answer is connected again", () =>
+  it.live("a server that stops answering is connected again", () =>
     Effect.gen(function*() {
       const { pid } = yield* withServer({ healthCheck: { interval: "100 millis", timeout: "300 millis" } })
       const first = yield* pid

@@ -128,7 +128,7 @@ describe("a client calls a tool as a task", () => {
       )
     }))
 
-  it.effect("and stops to wait for the next state when the session closes", () =>
+  it.effect("and stops waiting for the next state when the session closes", () =>
     Effect.gen(function*() {
       const { client } = yield* served({ long: Effect.never }, {
         server: { tasks: yield* tasksOf({ pollInterval: "1 hour" }) }

@@ -688,7 +688,7 @@ describe.concurrent("the question of a durable call", () => {
       assert.strictEqual(methods(live).at(-1), "1 accept")
     }))
 
-  it.live("is shown once to the client of two branches, also if one of them stops to wait", () =>
+  it.live("is shown once to the client of two branches, also if one of them stops waiting", () =>
     Effect.gen(function*() {
       const fleet = yield* makeFleet()
       const process = yield* fleet.start()

@@ -99,7 +99,7 @@ describe("a client that has declared the tasks extension", () => {
       assert.isAtMost(methods().filter((method) => method === "tasks/get").length, 100)
     }))
 
-  it.effect("stops to ask a server that has too many requests 60 times in a row", () =>
+  it.effect("stops asking a server that has too many requests 60 times in a row", () =>
     Effect.gen(function*() {
       let sent = 0
       const rejected = RequestError.make("any", {
@@ -180,7 +180,7 @@ describe("a client that has declared the tasks extension", () => {
       assert.include((yield* Effect.flip(task.result)).message, "was cancelled")
     }))
 
-  it.effect("[TKX-13] cancels the task of a call whose caller stops to wait, by its id", () =>
+  it.effect("[TKX-13] cancels the task of a call whose caller stops waiting, by its id", () =>
     Effect.gen(function*() {
       for (const how of ["interruption", "timeout"]) {
         const interrupted = yield* Deferred.make<void>()

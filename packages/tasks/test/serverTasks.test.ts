@@ -260,7 +260,7 @@ describe("a server with tasks", () => {
       assert.strictEqual(client.of("elicitation/create").length, 5)
     }))
 
-  it.effect("asks once by a key that two branches share, also if one of them stops to wait", () =>
+  it.effect("asks once by a key that two branches share, also if one of them stops waiting", () =>
     Effect.gen(function*() {
       const ask = (options: RequestContext.QuestionOptions) =>
         Effect.result(RequestContext.elicit({ message: "Who?", requestedSchema: form }, { key: "k", ...options }))

@@ -247,7 +247,9 @@ const makeTools = (standing: Effect.Effect<void>) => {
         const { action } = yield* asked
         counts.answered++
         return text(action)
-      }).pipe(Effect.onInterrupt(() => Effect.map(RequestContext.isHandedOn, (isHandedOn) => handedOn.push(isHandedOn)))),
+      }).pipe(
+        Effect.onInterrupt(() => Effect.map(RequestContext.isHandedOn, (isHandedOn) => handedOn.push(isHandedOn)))
+      ),
       /** Ends with a defect when it is cancelled. */
       stubborn: Effect.ensuring(waits, Effect.die("a finalizer that fails")),
       plain: waits

@@ -32,7 +32,7 @@ export interface BoundedListDependencies<A> {
   readonly scope: Scope.Scope
   /** Reports that callers no longer wait for the list. */
   readonly late: Effect.Effect<void>
-  /** Reports a list that was read after its callers had stopped to wait. */
+  /** Reports a list that was read after its callers had stopped waiting. */
   readonly arrived: () => void
 }
 

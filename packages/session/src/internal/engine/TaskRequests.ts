@@ -31,7 +31,7 @@ export interface TaskRequests {
   /** The errors of the requests of a handler. `undefined` outside of handlers. */
   readonly errors?: OwnErrors | undefined
   /**
-   * Whether `request` itself cancels a task whose caller has stopped to wait for its id. Default: no, so that the
+   * Whether `request` itself cancels a task whose caller has stopped waiting for its id. Default: no, so that the
    * caller has to.
    */
   readonly cancelsCreated?: boolean

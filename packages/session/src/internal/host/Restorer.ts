@@ -173,9 +173,9 @@ export class Restorer<E> {
     if (claim?._tag === "Elsewhere") return claim
     if (claim?._tag === "Gone") return notFound
     const epoch = claim?.epoch ?? known.epoch + 1
-    const giveUp = () => owners?.release({ id, epoch }) ?? Effect.void
+    const release = () => owners?.release({ id, epoch }) ?? Effect.void
     // The earlier owner could save the session, or delete it, until this process claimed it.
-    const stored = claim === undefined ? known : yield* Effect.onError(store.load(id, options), giveUp)
+    const stored = claim === undefined ? known : yield* Effect.onError(store.load(id, options), release)
     if (stored === undefined) {
       yield* owners?.remove({ id, epoch }) ?? Effect.void
       return notFound
@@ -184,7 +184,7 @@ export class Restorer<E> {
     const facts = logLevel === undefined && subscriptions.length === 0 ? undefined : new SessionFacts(stored)
     const hosted = yield* Effect.onError(
       open(transport, { ...options, id, handshakeMessages }, { openedAt, epoch, facts, isOwned: owners !== undefined }),
-      giveUp
+      release
     )
     hosted.stored = "Yes"
     if (!hosted.isSuperseded) yield* store.save(hosted, handshakeMessages)

@@ -234,7 +234,7 @@ export class SessionHostImplementation implements SessionHostShape {
         options,
         owners === undefined
           ? life
-          : { ...life, claim: (id) => owners.claimNew(id), giveUp: (hosted) => owners.remove(hosted) }
+          : { ...life, claim: (id) => owners.claimNew(id), unclaim: (hosted) => owners.remove(hosted) }
       )
     })
 

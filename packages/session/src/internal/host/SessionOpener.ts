@@ -54,7 +54,7 @@ export interface Life extends Pick<HostedSession, "epoch" | "isOwned" | "openedA
   /** Makes this process the owner of a new session, after its slot is taken and before it connects. */
   readonly claim?: (id: string) => Effect.Effect<void, OwnerUnknownError>
   /** Undoes the claim of a session that was not opened. */
-  readonly giveUp?: (hosted: HostedSession) => Effect.Effect<void>
+  readonly unclaim?: (hosted: HostedSession) => Effect.Effect<void>
 }
 
 const markDone = (replayed: Deferred.Deferred<void> | undefined): void => {
@@ -76,7 +76,7 @@ export class SessionOpener {
     transport: Transport["Service"],
     { client, endsAt = Number.POSITIVE_INFINITY, handshakeMessages, id = SessionId.make(), kind, onEpoch, principal }:
       OpenOptions,
-    { claim, epoch, facts, giveUp, isOwned, openedAt }: Life
+    { claim, epoch, facts, unclaim, isOwned, openedAt }: Life
   ): Effect.Effect<HostedSession, HostFullError | OwnerUnknownError | TransportError.TransportError> {
     const { closer, owners, sessionDependencies, slots, table } = this.#options
     // Uninterruptible, because an interruption between two steps would lose the slot and the id.
@@ -106,7 +106,7 @@ export class SessionOpener {
       // The newcomer waits until nothing of the victim is left, so that the host never exceeds its limit.
       const evicted = taken.victim === undefined ? Effect.void : closer.evict(taken.victim)
       const connected = this.#connect(hosted, handshakeMessages)
-      const undo = Effect.suspend(() => giveUp?.(hosted) ?? Effect.void)
+      const undo = Effect.suspend(() => unclaim?.(hosted) ?? Effect.void)
       const begun = claim === undefined
         ? connected
         : Effect.andThen(

@@ -186,9 +186,10 @@ export class LeasedProcess implements Service {
 
   readonly owns: Service["owns"] = (session, epoch) => this.#claimed.get(session) === epoch
 
-  readonly release: Service["release"] = (session, epoch) => this.#giveUp(session, { operation: "release", epoch })
+  readonly release: Service["release"] = (session, epoch) =>
+    this.#endOwnership(session, { operation: "release", epoch })
 
-  readonly remove: Service["remove"] = (session, epoch) => this.#giveUp(session, { operation: "remove", epoch })
+  readonly remove: Service["remove"] = (session, epoch) => this.#endOwnership(session, { operation: "remove", epoch })
 
   readonly onLost: Service["onLost"] = (listener) =>
     Effect.asVoid(Effect.acquireRelease(
@@ -219,15 +220,15 @@ export class LeasedProcess implements Service {
     else this.#claiming.set(session, others)
   }
 
-  #giveUp(session: string, ending: Ending): Effect.Effect<void> {
-    const given = Effect.uninterruptibleMask((restore) => {
+  #endOwnership(session: string, ending: Ending): Effect.Effect<void> {
+    const ended = Effect.uninterruptibleMask((restore) => {
       this.#disown(session, ending.epoch)
       return Effect.onError(
         restore(this.#end(session, ending)),
         () => Effect.sync(() => this.#unsettle(session, ending))
       )
     })
-    return Effect.catchCause(given, (cause) => this.#warn(ending.operation, cause))
+    return Effect.catchCause(ended, (cause) => this.#warn(ending.operation, cause))
   }
 
   #end(session: string, { epoch, operation }: Ending): Effect.Effect<void, SessionOwnersError> {

@@ -129,8 +129,8 @@ export interface SessionOwnersShape {
    */
   readonly claim: (session: string, epoch: number) => Effect.Effect<number | undefined, SessionOwnersError>
   /**
-   * Whether this process has claimed a session in this epoch, and has neither given it up nor learned that it was lost.
-   * Costs no query.
+   * Whether this process has claimed a session in this epoch, and has neither released nor removed it, nor learned that
+   * it was lost. Costs no query.
    */
   readonly owns: (session: string, epoch: number) => boolean
   /** Frees a session of this process. A failure is logged, and the session is freed later. */

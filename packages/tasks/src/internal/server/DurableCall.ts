@@ -223,7 +223,8 @@ class DurableCall {
   get end(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { durable } = this.#dependencies
-      // A process that blocks its lease away fails, and may do so at each start of the call.
+      // A run that was superseded counts as a start: a call that blocks its process until the lease is over may do so
+      // each time.
       if (!this.#goesOn || !durable.isHandedOn) return Effect.void
       return durable.canResume ? this.#handOn : this.#remove
     })

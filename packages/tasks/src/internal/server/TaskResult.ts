@@ -91,7 +91,7 @@ const keepTask = ({ tasks }: Asked, answer: unknown): void => {
   }
 }
 
-/** Cancels a task that a client has created for a question whose asker has stopped to wait. */
+/** Cancels a task that a client has created for a question whose asker has stopped waiting. */
 const cancelCreated = (session: ServerSessionShape, created: unknown): Effect.Effect<unknown, RequestError> => {
   const read = readCreated(created)
   return Result.isSuccess(read)

@@ -74,7 +74,7 @@ class Listener {
     }
   }
 
-  /** Stops to listen, and destroys the open connections. */
+  /** Stops listening, and destroys the open connections. */
   readonly close: Effect.Effect<void> = Effect.callback<void>((resume) => {
     this.#server.close(() => resume(Effect.void))
     for (const socket of this.#open) socket.destroy()
