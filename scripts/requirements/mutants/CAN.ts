@@ -113,9 +113,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-08",
-    at: "Cancellation.cancel",
-    original: "{ _tag: \"Cancelled\", method: request.method, id: request.id, reason }",
-    broken: "{ _tag: \"Cancelled\", method: request.method, id: request.id, reason: undefined }",
+    at: "Cancellation.claimAndEnd",
+    original: "{ _tag: \"Cancelled\", method, id, reason }",
+    broken: "{ _tag: \"Cancelled\", method, id, reason: undefined }",
     test: "packages/session/test/cancelledServerRequests.test.ts",
     name: "interrupts the handler, sends no reply, and reports the reason"
   },
