@@ -2,12 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { clientAt } from "../../transport/test/support/fleet.ts"
 import { until } from "../../transport/test/support/process.ts"
 import {
   accept,
   call,
-  delayed,
   makeFleet,
   makeGate,
   methods,
@@ -30,10 +30,15 @@ describe.concurrent("a durable call", () => {
   it.live("is handed on at once by a process that stops while it stores the call", () =>
     Effect.gen(function*() {
       const { client, first, fleet, next, second } = yield* begin
-      first.faults.tasks.next("create", delayed(400))
+      const gate = makeGate()
+      first.faults.tasks.next("create", gate.fault)
       const booking = yield* call(client)
+      yield* gate.reached
       yield* until(() => booking.events.length > 0)
-      const [taken] = yield* Effect.timed(first.stop)
+      const stopping = yield* Effect.forkChild(Effect.timed(first.stop))
+      yield* until(() => first.events.some((event) => event._tag === "StateChanged" && event.to === "Closing"))
+      yield* gate.open
+      const [taken] = yield* Fiber.join(stopping)
       // The graceful timeout is 30 seconds.
       assert.isBelow(Duration.toSeconds(taken), 15)
       assert.strictEqual(fleet.counts.started, 0)

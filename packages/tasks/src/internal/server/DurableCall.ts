@@ -106,7 +106,7 @@ class DurableCall {
   #isGone = false
   /** Whether the call is stored, and goes on at the next owner of its session. */
   #goesOn = false
-  /** Whether the store has shown that the next owner has the call. A process that was paused may learn it here first. */
+  /** Whether the store has shown that the next owner has the call. A process that was paused may learn it here. */
   #isSuperseded = false
 
   constructor(dependencies: Dependencies) {
