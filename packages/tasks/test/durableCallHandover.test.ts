@@ -64,6 +64,30 @@ describe.concurrent("a durable call", () => {
       assert.deepStrictEqual(methods(rest), ["1 accept"])
     }))
 
+  it.live("goes on if the process that restores its session drains before the session begins", () =>
+    Effect.gen(function*() {
+      const { client, first, fleet } = yield* begin
+      const subscribe = { jsonrpc: "2.0", id: "s", method: "resources/subscribe", params: { uri: "a://b" } }
+      yield* client.exchange({ body: subscribe })
+      const booking = yield* call(client)
+      yield* booking.awaitMessages(3)
+      booking.disconnect()
+      yield* first.cutOff
+      const gate = makeGate()
+      const second = yield* fleet.start({ onSubscribe: gate.fault(Effect.void, undefined) })
+      yield* clientAt(second, client).send({ method: "GET", headers: { "last-event-id": booking.lastId } })
+      yield* gate.reached
+      yield* fleet.awaitStored(([task]) => task?.call?.epoch === 2)
+      yield* second.host.drain
+      yield* gate.open
+      yield* second.stop
+      const last = clientAt(yield* fleet.start(), client)
+      const rest = yield* last.get(booking.lastId)
+      assert.strictEqual((yield* accept(last, questionIn(booking))).status, 202)
+      yield* rest.awaitEnd
+      assert.deepStrictEqual(methods(rest), ["1 accept"])
+    }))
+
   it.live("that is stored after the next owner has taken the session is deleted with the session", () =>
     Effect.gen(function*() {
       const { client, first, fleet, next } = yield* begin

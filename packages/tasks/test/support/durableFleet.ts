@@ -266,6 +266,8 @@ export interface ProcessOptions {
   readonly http?: Settings["http"]
   readonly limits?: NonNullable<Settings["session"]>["limits"]
   readonly tasks?: ServerTasks.TaskOptions
+  /** Runs when a client subscribes, and when its session is restored. */
+  readonly onSubscribe?: Effect.Effect<void>
 }
 
 /** Options for a fleet. */
@@ -283,7 +285,7 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
   const gate = yield* Deferred.make<void>()
   const { counts, handedOn, handlers } = makeTools(Deferred.await(gate))
 
-  const start = Effect.fnUntraced(function*({ http, limits, tasks: options }: ProcessOptions = {}) {
+  const start = Effect.fnUntraced(function*({ http, limits, tasks: options, ...more }: ProcessOptions = {}) {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
     const tasks = new Faults<TaskOperation, TaskStore.TaskStoreError>(
       () => new TaskStore.TaskStoreError({ cause: "a fault" }),
@@ -321,7 +323,12 @@ export const makeFleet = Effect.fnUntraced(function*({ events: eventOptions, mil
         sessionStore: slowSessions(sessionStore, millis),
         ownerStore: { ...ownerStore, renew }
       },
-      handlers,
+      {
+        ...handlers,
+        "resources/list": () => Effect.succeed({ resources: [] }),
+        "resources/subscribe": () => Effect.as(more.onSubscribe ?? Effect.void, {}),
+        "resources/unsubscribe": () => Effect.succeed({})
+      },
       {
         session: { tasks: made, limits: { gracefulTimeout: "30 seconds", ...limits } },
         http: { responseMode: "stream", ...http },

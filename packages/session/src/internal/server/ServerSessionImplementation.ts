@@ -2,7 +2,7 @@
 
 import {
   Capabilities,
-  type CloseReason,
+  CloseReason,
   Handshake,
   type JsonRpc,
   type Logging,
@@ -176,6 +176,10 @@ const open = Effect.fnUntraced(function*(
     },
     onClosed: options.onClosed
   }, { ...options, limits: server.limits, observe: options.observe ?? server.observe })
+  // A session that is restored while its host drains never begins here, and goes on at another process.
+  if (options.isRestored === true) {
+    yield* Effect.addFinalizer(() => Effect.sync(() => runtime.end({ _tag: "Close", reason: CloseReason.unloaded })))
+  }
   return session = new ServerSessionImplementation(server, runtime, profileReady, options)
 })
 

@@ -320,13 +320,13 @@ export class PostExchange {
   /**
    * Ends the exchange because the session goes on at another process. If that has the session already (`isSuperseded`),
    * it ends the stream of the exchange, or goes on with it. Otherwise only a request goes on that is stored, and whose
-   * stream the client can resume.
+   * stream the client can resume. One of an earlier owner is stored also if no handler has taken it here.
    */
   leave(error: JsonRpc.ErrorObject, isSuperseded: boolean): void {
     const stream = this.#stream
     // An answer or a cancellation that is not stored yet: its sender may send it again.
     if (this.#message !== undefined && this.requests.length === 0) return this.#refuse(error)
-    const goesOn = isSuperseded || (this.#isKept && stream?.canResume === true)
+    const goesOn = isSuperseded || ((this.#isKept || this.isRefused) && stream?.canResume === true)
     if (stream === undefined || this.#isEnded || !goesOn) return this.fail(error)
     this.#isRejected = true
     this.#end()
