@@ -547,6 +547,14 @@ describe("the checker of bookings", () => {
     assert.deepStrictEqual(rulesOf(ended, Array.from({ length: 5 }, () => lost)), ["booking-question"])
   })
 
+  it("an unknown outcome before the first step is reported, unless the store was away", () => {
+    const primed: Part = { ...begun, events: [["a4", ""]] }
+    const ended = [opened, who, primed, resumed(unknown(2))]
+    assert.deepStrictEqual(rulesOf(ended, [lost]), ["booking-goes-on"])
+    assert.deepStrictEqual(rulesOf(ended, [lost, cutStore]), [])
+    assert.include(rulesOf([opened, who, begun, resumed(unknown(2))], [lost, cutStore]), "booking-goes-on")
+  })
+
   it("a booking that is refused is reported, unless the store is away", () => {
     const refused: Part = { ...begun, events: [], status: 429, retryAfter: "1", ending: "complete" }
     assert.deepStrictEqual(rulesOf([opened, refused], [cutStore]), [])

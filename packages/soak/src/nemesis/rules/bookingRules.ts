@@ -97,12 +97,17 @@ const isDuring = ({ at, kind, until }: History["faults"][number], from: number, 
 /** The number of times that a booking is started at most. */
 const maxStarts = 5
 
-/** A booking whose stream has begun never ends as *outcome unknown*, unless it was started too often. */
+/**
+ * A booking that has begun never ends as *outcome unknown*, unless it was started too often. Its stream begins first: a
+ * process that the database leaves between the two may not have stored the call.
+ */
 export const goesOn = (history: History): ReadonlyArray<Violation> =>
   !history.isDurable ? [] : bookingsOf(history).filter((booking) => {
-    const { call: { events, post }, unknown, withdrawnAt } = booking
-    const hasBegun = events.some(({ id }) => id !== undefined)
-    if (unknown === undefined || !hasBegun || unknown.at >= withdrawnAt) return false
+    const { call: { events, post }, progress, unknown, withdrawnAt } = booking
+    if (unknown === undefined || unknown.at >= withdrawnAt) return false
+    const hasBegun = progress.length > 0 ||
+      (events.some(({ id }) => id !== undefined) && !isStoreAway(history.faults, post.startedAt, unknown.at))
+    if (!hasBegun) return false
     const ends = ofOwnersIn(history).filter((fault) => isDuring(fault, post.startedAt, unknown.at))
     return ends.length < maxStarts
   }).map((booking) => violation("booking-goes-on", booking, "the outcome is unknown"))
