@@ -30,7 +30,10 @@ export interface StoredSession {
   readonly handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
   /** Milliseconds since the epoch. */
   readonly openedAt: number
-  /** The last use, in milliseconds since the epoch. It may be up to a minute too early. */
+  /**
+   * The last use, in milliseconds since the epoch. It may be up to a minute too early, also that of a session which a
+   * connection holds.
+   */
   readonly usedAt: number
   /** Counts the lives of the session, from 1: each time that a host restores the session, it rises. */
   readonly epoch: number

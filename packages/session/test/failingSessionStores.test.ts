@@ -131,22 +131,22 @@ describe("a store that cannot save", () => {
 
 describe("a store that cannot touch", () => {
   for (const [way, millis, run] of ways) {
-    it.effect(`closes no session: ${way}`, () =>
+    it.effect(`closes no session, and learns of the use a minute later: ${way}`, () =>
       Effect.gen(function*() {
-        const { broken, calls, state } = failing("touch", run)
+        const { broken, calls, kept, state } = failing("touch", run)
         const { failures, logs, host } = yield* hosting(broken)
         const { hosted } = yield* openOperating(host, { id: "a" })
         yield* host.remember(hosted, handshakeMessages)
         yield* TestClock.adjust("1 second")
         hosted.touch()
-        yield* TestClock.adjust(120_000 + millis)
+        yield* TestClock.adjust(60_000 + millis)
         assert.deepStrictEqual(failures(), ["touch"])
         assert.deepStrictEqual(logs, ["the session store failed to touch a session"])
         assert.isUndefined(yield* endOf(hosted))
         state.isFailing = false
-        hosted.touch()
-        yield* TestClock.adjust("2 minutes")
+        yield* TestClock.adjust("5 minutes")
         assert.deepStrictEqual(calls, ["create a", "touch a"])
+        assert.strictEqual(kept.get("a")?.usedAt, 1000)
       }))
   }
 })

@@ -225,6 +225,24 @@ describe("a draining host", () => {
       assert.isFalse(calls.includes("touch unknown"))
     }))
 
+  it.effect("leaves a session that a connection holds in the store as used now", () =>
+    Effect.gen(function*() {
+      const { calls, kept, service } = store()
+      const host = yield* makeHost().pipe(withStore(service))
+      const { hosted } = yield* openOperating(host, { id: "held" })
+      yield* host.remember(hosted, handshakeMessages)
+      const release = hosted.hold()
+      // Between two rounds of touches.
+      yield* TestClock.adjust("45 minutes")
+      yield* TestClock.adjust("20 seconds")
+      const before = calls.length
+      const draining = yield* start(host.drain)
+      release()
+      yield* Fiber.join(draining)
+      assert.strictEqual(kept.get("held")?.usedAt, 45 * 60_000 + 20_000)
+      assert.deepStrictEqual(calls.slice(before), ["touch held"])
+    }))
+
   it.effect("deletes a session from the store if its client leaves while the host drains", () =>
     Effect.gen(function*() {
       const { kept, service } = store()

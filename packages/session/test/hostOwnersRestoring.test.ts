@@ -5,8 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
+import * as Scope from "effect/Scope"
 import { endOf } from "./support/hosts.ts"
-import { makeService, openShared, pass, pause, restoreShared } from "./support/processes.ts"
+import { makeService, openShared, pass, pause, restoreShared, resume } from "./support/processes.ts"
 import { call, start, text, tools } from "./support/sessions.ts"
 
 const handlers = tools({ x: Effect.succeed(text("x")) })
@@ -159,12 +160,32 @@ describe("a session of another process", () => {
       assert.isDefined(yield* sessionStore.load("s"))
       release()
       pause(one)
-      yield* pass(3000)
+      yield* pass(75_000)
       assert.deepStrictEqual((yield* restoreShared(two, "s")).outcome, notFound)
       assert.isUndefined(yield* sessionStore.load("s"))
       assert.deepStrictEqual(yield* ownerStore.locate("s"), { _tag: "Unknown" })
       assert.deepStrictEqual(two.calls, ["remove s 1"])
     }).pipe(withoutLogger))
+
+  for (const end of ["was killed", "has shut down"] as const) {
+    it.effect(`that only a connection used for longer than its idle time is taken over after its owner ${end}`, () =>
+      Effect.gen(function*() {
+        const { start: startProcess } = yield* makeService
+        const sessions = { idleTimeout: "2 minutes" } as const
+        const scope = yield* Scope.make()
+        const one = yield* Scope.provide(startProcess("one", {}, { sessions }), scope)
+        const two = yield* startProcess("two", {}, { sessions })
+        const { hosted } = yield* openShared(one, "s")
+        hosted.hold()
+        yield* pass(10 * 60_000 + 20_000)
+        if (end === "was killed") pause(one)
+        else yield* Scope.close(scope, Exit.void)
+        yield* pass(3000)
+        assert.strictEqual((yield* restoreShared(two, "s")).outcome._tag, "Restored")
+        yield* resume(one)
+        if (end === "was killed") yield* Scope.close(scope, Exit.void)
+      }).pipe(withoutLogger))
+  }
 
   it.effect("is taken over when the lease of its owner is over, and not before", () =>
     Effect.gen(function*() {

@@ -412,6 +412,30 @@ describe("a restored session", () => {
       assert.strictEqual(calls.length, before)
     }))
 
+  for (const use of ["hold", "request"] as const) {
+    it.effect(`is used now while it is in use by a ${use}: the store learns so once a minute`, () =>
+      Effect.gen(function*() {
+        const { calls, kept, service } = store()
+        const host = yield* makeHost(tools({ slow: Effect.never })).pipe(withStore(service))
+        const { hosted, raw } = yield* openOperating(host, { id: "kept" })
+        yield* host.remember(hosted, handshakeMessages)
+        const release = use === "hold" ? hosted.hold() : undefined
+        if (use === "request") yield* raw.send(call(1, "slow"))
+        yield* TestClock.adjust("25 minutes")
+        assert.isAtLeast(kept.get("kept")?.usedAt ?? 0, 24 * 60_000)
+        const touches = () => calls.filter((one) => one === "touch kept").length
+        assert.isAtMost(touches(), 25)
+        release?.()
+        if (use === "request") yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+        yield* TestClock.adjust("2 minutes")
+        const before = touches()
+        // The host learns of the release, and not of the end of a request.
+        if (use === "hold") assert.strictEqual(kept.get("kept")?.usedAt, 25 * 60_000)
+        yield* TestClock.adjust("10 minutes")
+        assert.strictEqual(touches(), before)
+      }))
+  }
+
   it.effect("is deleted from the store if it closes while it is being saved", () =>
     Effect.gen(function*() {
       const { kept, service } = store()

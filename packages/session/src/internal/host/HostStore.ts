@@ -118,9 +118,8 @@ export class HostStore {
   /** Saves a session, and returns whether the store has it now. A failure is reported, and does not fail. */
   save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<boolean> {
     return Effect.suspend(() => {
-      const { epoch, id, openedAt, principal, usedAt } = hosted
+      const { epoch, id, lastUsedAt: usedAt, openedAt, principal } = hosted
       const wasStored = hosted.stored === "Yes"
-      hosted.storedUsedAt = usedAt
       if (!wasStored) hosted.stored = "Perhaps"
       this.#undeleted.delete(id)
       return Effect.map(
@@ -141,6 +140,7 @@ export class HostStore {
           }
         ),
         (outcome) => {
+          if (outcome === "Done") hosted.storedUsedAt = usedAt
           if (outcome === "Done" || wasStored) hosted.stored = "Yes"
           return outcome === "Done"
         }
@@ -176,7 +176,7 @@ export class HostStore {
     return isOwned && owners !== undefined ? owners.remove({ id, epoch }) : Effect.void
   }
 
-  /** Touches the sessions that were used, if it is time for that. Returns the time of the next round. */
+  /** Touches the sessions that were used or are in use, if it is time for that. Returns the time of the next round. */
   touchWhenDue(time: number): number {
     if (time >= this.#touchAt && (this.#touching === undefined || this.#touching.pollUnsafe() !== undefined)) {
       this.#touchAt = time + touchIntervalMillis
@@ -185,7 +185,7 @@ export class HostStore {
     return this.#touchAt
   }
 
-  /** Touches the sessions that were used, after the round that is running. */
+  /** Touches the sessions that were used or are in use, after the round that is running. */
   flush(): Effect.Effect<void> {
     const running = Effect.suspend(() => this.#touching === undefined ? Effect.void : Fiber.await(this.#touching))
     return Effect.asVoid(Effect.timeoutOption(Effect.andThen(running, this.#touchUsed()), deadlineMillis))
@@ -258,16 +258,22 @@ export class HostStore {
     this.#options.fork(Effect.logWarning(`the session store failed to ${operation} a session${more}`, cause))
   }
 
-  /** Touches the stored sessions that were used since the store last learned of their use. */
+  /** Touches the stored sessions that are in use, or were used since the store last learned of their use. */
   #touchUsed(): Effect.Effect<void> {
     return Effect.suspend(() =>
       Effect.forEach(
-        Array.from(this.#options.sessions.values()).filter(({ phase, stored, storedUsedAt, usedAt }) =>
-          phase === "Live" && stored === "Yes" && usedAt > storedUsedAt
+        Array.from(this.#options.sessions.values()).filter((hosted) =>
+          hosted.phase === "Live" && hosted.stored === "Yes" && hosted.lastUsedAt > hosted.storedUsedAt
         ),
         (hosted) => {
-          hosted.storedUsedAt = hosted.usedAt
-          return this.#attempt(hosted, "touch", () => this.#store.touch(hosted.id, hosted.epoch, hosted.usedAt))
+          const usedAt = hosted.lastUsedAt
+          return Effect.map(
+            this.#attempt(hosted, "touch", () => this.#store.touch(hosted.id, hosted.epoch, usedAt)),
+            (outcome) => {
+              // The session may have been saved meanwhile, with a later use.
+              if (outcome === "Done") hosted.storedUsedAt = Math.max(hosted.storedUsedAt, usedAt)
+            }
+          )
         },
         { concurrency, discard: true }
       )

@@ -127,6 +127,11 @@ export class HostedSession {
     return runtime.inflight.size + runtime.exchanges.size
   }
 
+  /** The last use as other processes learn of it: a session that is held, or has a request in flight, is used now. */
+  get lastUsedAt(): number {
+    return this.held > 0 || this.inFlight > 0 ? this.#dependencies.now() : this.usedAt
+  }
+
   /** The start of the time for which it is unused: its last use, or the last step of an unfinished handshake. */
   get unusedSince(): number {
     return this.operates ? this.usedAt : this.handshakeAt
