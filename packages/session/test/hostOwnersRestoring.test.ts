@@ -148,23 +148,89 @@ describe("a session of another process", () => {
       assert.isTrue(later.every((fiber) => fiber.pollUnsafe() !== undefined))
     }))
 
-  it.effect("that has expired is not claimed, and is deleted only if no process owns it", () =>
+  it.effect("that has expired is deleted only if no process owns it", () =>
     Effect.gen(function*() {
       const { ownerStore, sessionStore, start: startProcess } = yield* makeService
       const one = yield* startProcess("one")
       const two = yield* startProcess("two", {}, { sessions: { idleTimeout: "10 seconds" } })
-      const { hosted } = yield* openShared(one, "s")
-      const release = hosted.hold()
+      yield* openShared(one, "s")
       yield* pass(80_000)
       assert.strictEqual((yield* restoreShared(two, "s")).outcome._tag, "Elsewhere")
+      assert.deepStrictEqual(two.calls, [])
       assert.isDefined(yield* sessionStore.load("s"))
-      release()
       pause(one)
-      yield* pass(75_000)
+      yield* pass(3000)
       assert.deepStrictEqual((yield* restoreShared(two, "s")).outcome, notFound)
       assert.isUndefined(yield* sessionStore.load("s"))
       assert.deepStrictEqual(yield* ownerStore.locate("s"), { _tag: "Unknown" })
-      assert.deepStrictEqual(two.calls, ["remove s 1"])
+      assert.deepStrictEqual(two.calls, ["claim s 1", "remove s 2"])
+    }).pipe(withoutLogger))
+
+  it.effect("that has expired stays with its owner after an outage, if another process is back first", () =>
+    Effect.gen(function*() {
+      const { sessionStore, start: startProcess } = yield* makeService
+      const one = yield* startProcess("one")
+      const two = yield* startProcess("two", {}, { sessions: { idleTimeout: "10 seconds" } })
+      const { hosted } = yield* openShared(one, "s")
+      yield* pass(80_000)
+      for (const { faults } of [one, two]) faults.isAway = true
+      yield* pass(4000)
+      two.faults.isAway = false
+      yield* pass(600)
+      const restoring = yield* start(restoreShared(two, "s"))
+      yield* pass(400)
+      one.faults.isAway = false
+      yield* pass(2000)
+      assert.strictEqual((yield* Fiber.join(restoring)).outcome._tag, "Elsewhere")
+      assert.isDefined(yield* sessionStore.load("s"))
+      assert.isUndefined(yield* endOf(hosted))
+      assert.isTrue(yield* one.host.ready(hosted))
+    }).pipe(withoutLogger))
+
+  it.effect("that seemed to have expired is restored if its owner has stored a use until it was claimed", () =>
+    Effect.gen(function*() {
+      const { sessionStore, start: startProcess } = yield* makeService
+      const one = yield* startProcess("one")
+      yield* openShared(one, "s")
+      const late: typeof sessionStore = {
+        ...sessionStore,
+        load: (id) => Effect.tap(sessionStore.load(id), () => Effect.orDie(sessionStore.touch(id, 1, 80_000)))
+      }
+      const sessions = { idleTimeout: "10 seconds" } as const
+      const two = yield* startProcess("two", {}, { sessions, stored: late })
+      yield* pass(80_000)
+      pause(one)
+      yield* pass(3000)
+      assert.strictEqual((yield* restoreShared(two, "s")).outcome._tag, "Restored")
+    }).pipe(withoutLogger))
+
+  it.effect("that has expired is claimed until the store has deleted it", () =>
+    Effect.gen(function*() {
+      const { ownerStore, sessionStore, start: startProcess } = yield* makeService
+      const one = yield* startProcess("one")
+      yield* openShared(one, "s")
+      let isFailing = true
+      const stored: typeof sessionStore = {
+        ...sessionStore,
+        remove: (id, epoch) =>
+          Effect.suspend(() =>
+            isFailing
+              ? Effect.fail(new SessionStore.SessionStoreError({ cause: "away" }))
+              : sessionStore.remove(id, epoch)
+          )
+      }
+      const two = yield* startProcess("two", {}, { sessions: { idleTimeout: "10 seconds" }, stored })
+      const three = yield* startProcess("three")
+      yield* pass(80_000)
+      pause(one)
+      yield* pass(3000)
+      assert.deepStrictEqual((yield* restoreShared(two, "s")).outcome, notFound)
+      assert.deepStrictEqual((yield* restoreShared(two, "s")).outcome, notFound)
+      assert.strictEqual((yield* restoreShared(three, "s")).outcome._tag, "Elsewhere")
+      isFailing = false
+      yield* pass(30_000)
+      assert.isUndefined(yield* sessionStore.load("s"))
+      assert.deepStrictEqual(yield* ownerStore.locate("s"), { _tag: "Unknown" })
     }).pipe(withoutLogger))
 
   for (const end of ["was killed", "has shut down"] as const) {

@@ -73,7 +73,7 @@ export class HostStore {
   readonly #options: Options
   readonly #warnings = new RateLimit(1)
   /**
-   * The closed sessions that may still be in the store. The host does not restore them, and removes them again later.
+   * The ended sessions that may still be in the store. The host does not restore them, and removes them again later.
    * It owns them until then, so that no other host restores them.
    */
   readonly #undeleted = LeastRecentlyUsed.make<Undeleted>({ size: maxUndeleted, weight: Number.POSITIVE_INFINITY })
@@ -156,17 +156,24 @@ export class HostStore {
       return Effect.flatMap(this.#attempt(hosted, "remove", () => this.#store.remove(id, epoch)), (outcome) => {
         if (outcome === "Superseded") return Effect.void
         // A `create` that did not succeed may still take effect after this `remove`.
-        if (outcome === "Failed" || stored === "Perhaps") this.#removeLater(hosted)
+        if (outcome === "Failed" || stored === "Perhaps") this.#removeLater(id, hosted)
         return outcome === "Failed" ? Effect.void : this.#disown(id, hosted)
       })
     })
   }
 
   /** Removes a stored session that has expired and is not open here. */
-  removeExpired({ epoch, id }: StoredSession, isOwned: boolean): Effect.Effect<void> {
-    return Effect.catchCause(
-      Effect.andThen(this.#call("remove", () => this.#store.remove(id, epoch)), this.#disown(id, { epoch, isOwned })),
-      (cause) => Effect.sync(() => this.#warn("remove", cause))
+  removeExpired(id: string, expired: Undeleted): Effect.Effect<void> {
+    return this.#call("remove", () => this.#store.remove(id, expired.epoch)).pipe(
+      Effect.andThen(this.#disown(id, expired)),
+      Effect.catchCause((cause) =>
+        Effect.sync(() => {
+          // Another process has the session.
+          if (Cause.squash(cause) instanceof SupersededError) return
+          this.#warn("remove", cause)
+          this.#removeLater(id, expired)
+        })
+      )
     )
   }
 
@@ -280,7 +287,7 @@ export class HostStore {
     )
   }
 
-  #removeLater({ epoch, id, isOwned }: HostedSession): void {
+  #removeLater(id: string, { epoch, isOwned }: Undeleted): void {
     this.#undeleted.set(id, { epoch, isOwned }, 0)
     if (this.#removing !== undefined) return
     const removing = this.#options.fork(Effect.whileLoop({

@@ -148,27 +148,23 @@ export class Restorer<E> {
     return Effect.suspend(() => Fiber.interruptAll(this.#restoring.values()))
   }
 
+  /** Whether a stored session has expired. The store may learn of the last use a little late. */
+  #hasExpired({ openedAt, usedAt }: StoredSession): boolean {
+    const { lifetimes, now } = this.#options
+    return usedAt + lifetimes.idle + HostStore.touchIntervalMillis <= now() || openedAt + lifetimes.age <= now()
+  }
+
   readonly #load = Effect.fnUntraced(function*(
     this: Restorer<E>,
     id: string,
     transport: Transport["Service"],
     options: RestoreOptions
   ): Effect.fn.Return<Outcome, E | OwnerUnknownError | SessionStoreError> {
-    const { draining, lifetimes, now, open, store } = this.#options
+    const { draining, open, store } = this.#options
     const owners = options.onEpoch === undefined ? undefined : this.#options.owners
     const known = yield* store.load(id, options)
     if (known === undefined || known.principal !== options.principal?.id) return notFound
-    // The store may learn of the last use a little late.
-    if (
-      known.usedAt + lifetimes.idle + HostStore.touchIntervalMillis <= now() ||
-      known.openedAt + lifetimes.age <= now()
-    ) {
-      // The owner of a session knows its last use.
-      const place = yield* owners?.locate(id) ?? Effect.undefined
-      if (place?._tag === "Elsewhere") return place
-      yield* store.removeExpired(known, owners !== undefined)
-      return notFound
-    }
+    // Also one that has expired: the owner knows its last use, and may return after an outage of the stores.
     const claim = yield* owners?.claimStored(id, draining) ?? Effect.undefined
     if (claim?._tag === "Elsewhere") return claim
     if (claim?._tag === "Gone") return notFound
@@ -178,6 +174,10 @@ export class Restorer<E> {
     const stored = claim === undefined ? known : yield* Effect.onError(store.load(id, options), release)
     if (stored === undefined) {
       yield* owners?.remove({ id, epoch }) ?? Effect.void
+      return notFound
+    }
+    if (this.#hasExpired(stored)) {
+      yield* store.removeExpired(id, { epoch: claim?.epoch ?? known.epoch, isOwned: claim !== undefined })
       return notFound
     }
     const { handshakeMessages, logLevel, openedAt, subscriptions = [] } = stored
