@@ -247,10 +247,11 @@ export const layerSql = <R = never>(
     const events = NumericOption.resolve(options.events ?? {}, eventSettings, "events.")
     const database = yield* opened(options)
     const { createTables = true, prefix = "mcp_", tasks } = options
+    const leaseMillis = Owners.leaseMillisOf(options)
     return Layer.mergeAll(
       Layer.succeed(
         SessionStore.SessionStore,
-        SessionsSql.make(database, { ...sessions, idleMillis: sessions.idleTimeout })
+        SessionsSql.make(database, { ...sessions, idleMillis: sessions.idleTimeout, leaseMillis })
       ),
       Layer.succeed(
         EventStore.EventStore,
@@ -266,7 +267,8 @@ export const layerSql = <R = never>(
           maxEventBytes: events.maxBytes,
           maxEventBytesPerPrincipal: events.maxBytesPerPrincipal,
           maxRates: maxKeys,
-          endedStreamMillis: events.endedStreamTimeout
+          endedStreamMillis: events.endedStreamTimeout,
+          leaseMillis
         }),
         sweepInterval
       )),

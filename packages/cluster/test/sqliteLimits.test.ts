@@ -30,6 +30,10 @@ describe("limits in SQLite", () => {
   it.live("a full session drops events of its least recently used streams", () => over(limits.ofSessions))
   it.live("a principal with too many sessions loses the one that is least used and not served", () =>
     over(limits.ofPrincipals))
+  it.live("a session that a process serves does not expire, and its next write begins its time again", () =>
+    over(limits.ofServed))
+  it.live("after an outage, no session expires or makes room before its owner could return", () =>
+    over(limits.ofReturning))
   it.live("streams are deleted with their events", () => over(limits.ofRemovals))
 })
 
@@ -39,6 +43,7 @@ describe("sweeps of SQLite", () => {
   it.live("ended streams, used states and rates are deleted when their time is over", () =>
     over((database) => sweeps.ofTimes(database, "mcp_")))
   it.live("the limits of the store and of principals hold after a sweep", () => over(sweeps.ofLimits))
+  it.live("after an outage, no session is deleted before its owner could return", () => over(sweeps.ofReturning))
   it.live("a process that two sweeps found dead is deleted, and its sessions are free", () => over(sweeps.ofProcesses))
   it.live("the stores of a program sweep by themselves", () =>
     over((database) => sweeps.byThemselves(database, "mcp_")))

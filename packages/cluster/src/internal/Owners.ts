@@ -1,4 +1,5 @@
 /** The owners of sessions over the store of a bundle. */
+import { defaultLeaseTime, NumericOption } from "@effect-mcp/session/internal"
 import * as SessionOwners from "@effect-mcp/session/SessionOwners"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,6 +16,14 @@ export interface Options<R> {
     store: SessionOwners.OwnerStore
   ) => Effect.Effect<SessionOwners.OwnerStore, never, R>
 }
+
+const settings: NumericOption.Settings<SessionOwners.Options> = {
+  leaseTime: [NumericOption.interval, defaultLeaseTime]
+}
+
+/** Returns the time of a lease in milliseconds. */
+export const leaseMillisOf = ({ owners }: Pick<Options<never>, "owners">): number =>
+  NumericOption.resolve(owners ?? {}, settings, "owners.").leaseTime
 
 /** Provides the owners of sessions over a store. */
 export const layer = <R>(

@@ -158,6 +158,74 @@ export const ofPrincipals = (database: Database.Database) =>
     yield* store.create(sessionOf("anonymous", undefined))
   })
 
+/** A session that a process serves does not expire, and its next write begins its time again. */
+export const ofServed = (database: Database.Database) =>
+  Effect.gen(function*() {
+    const { sql, table } = database
+    const [sessions, owners] = [sessionsOf(database), ownersOf(database)]
+    const lease = { process: "p", address: "http://p.test", millis: 60_000 }
+    const expire = sql`update ${table("sessions")} set kept_until = 1`
+    const stored = (ids: ReadonlyArray<string>) =>
+      Effect.filter(ids, (id) => Effect.map(sessions.load(id), (session) => session !== undefined))
+    yield* owners.renew(lease)
+    yield* owners.claim("served", 0, lease)
+    for (const id of ["served", "left"]) yield* sessions.create(sessionOf(id, "ada"))
+    yield* expire
+    assert.deepStrictEqual(yield* stored(["served", "left"]), ["served"])
+    yield* sessions.save({ ...sessionOf("served", "ada"), logLevel: "error" })
+    assert.strictEqual((yield* sessions.load("served"))?.logLevel, "error")
+    yield* owners.release("served", 1)
+    assert.deepStrictEqual(yield* stored(["served", "left"]), ["served"])
+    yield* expire
+    assert.deepStrictEqual(yield* stored(["served", "left"]), [])
+    // A process without owners serves it, as its touch shows.
+    yield* sessions.touch("left", 1, Date.now())
+    assert.deepStrictEqual(yield* stored(["served", "left"]), ["left"])
+  })
+
+/**
+ * Begins the leases of two processes: one that has returned from an outage of the database, and one that has not yet.
+ * Returns an effect after which the lease of the first one has stood for the time of a lease.
+ */
+export const afterOutage = (database: Database.Database) =>
+  Effect.gen(function*() {
+    const { now, sql, table } = database
+    const owners = ownersOf(database)
+    const lease = { process: "back", address: "http://back.test", millis: 3_600_000 }
+    const away = { ...lease, process: "away" }
+    yield* owners.renew(lease)
+    yield* owners.renew(away)
+    const begun = {
+      owners,
+      away,
+      goAway: sql`update ${table("processes")} set expires_at = ${now} - 1 where id = 'away'`,
+      stand: sql`update ${table("processes")} set since = since - 3600000 where id = 'back'`
+    }
+    return begun
+  })
+
+/** A session does not expire or make room before its owner could return from an outage. */
+export const ofReturning = (database: Database.Database) =>
+  Effect.gen(function*() {
+    const { sql, table } = database
+    const sessions = sessionsOf(database, { maxSessionsPerPrincipal: 2, leaseMillis: 3_600_000 })
+    const { away, goAway, owners, stand } = yield* afterOutage(database)
+    for (const [age, id] of ["old", "new"].entries()) {
+      yield* owners.claim(id, 0, away)
+      yield* sessions.create(sessionOf(id, "ada", Date.now() + age))
+    }
+    yield* goAway
+    yield* sql`update ${table("sessions")} set kept_until = 1`
+    assert.isDefined(yield* sessions.load("old"))
+    const error = yield* Effect.flip(sessions.create(sessionOf("more", "ada")))
+    assert.match(String("cause" in error && error.cause), /2 sessions of this principal are stored and in use/)
+    yield* stand
+    assert.isUndefined(yield* sessions.load("old"))
+    yield* sessions.create(sessionOf("more", "ada"))
+    assert.deepStrictEqual(yield* owners.locate("old"), { _tag: "Unknown" })
+    assert.strictEqual((yield* owners.locate("new"))._tag, "Free")
+  })
+
 /**
  * Each write is one statement, so that a process that is paused in the middle of one holds no lock. The second one of
  * `drop` deletes what was appended during the first, and is no part of a transaction with it.

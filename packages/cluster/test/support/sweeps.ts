@@ -8,7 +8,7 @@ import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as Digest from "../../src/internal/Digest.ts"
 import type * as Database from "../../src/internal/sql/Database.ts"
 import * as Sweep from "../../src/internal/sql/Sweep.ts"
-import { agree, rowsOf, sessionOf, streamOf } from "./limits.ts"
+import { afterOutage, agree, rowsOf, sessionOf, streamOf } from "./limits.ts"
 import { eventsOf, ownersOf, sessionsOf } from "./stores.ts"
 
 const infinity = Number.POSITIVE_INFINITY
@@ -22,13 +22,12 @@ export const sweepOf = (database: Database.Database, limits: Partial<Sweep.Limit
     maxEventBytesPerPrincipal: infinity,
     maxRates: infinity,
     endedStreamMillis: 60_000,
+    leaseMillis: 2_000,
     ...limits
   })
 
-const stored = (database: Database.Database, ids: ReadonlyArray<string>) => {
-  const sessions = sessionsOf(database)
-  return Effect.filter(ids, (id) => Effect.map(sessions.load(id), (session) => session !== undefined))
-}
+const stored = (database: Database.Database, ids: ReadonlyArray<string>, sessions = sessionsOf(database)) =>
+  Effect.filter(ids, (id) => Effect.map(sessions.load(id), (session) => session !== undefined))
 
 const lease = { process: "alive", address: "http://alive.test", millis: 3_600_000 }
 
@@ -118,6 +117,33 @@ export const ofLimits = (database: Database.Database) =>
     const [row] = yield* sql<{ readonly bytes: number }>`select sum(bytes) as bytes from ${table("sessions")}`
     yield* sweepOf(database, { maxSessionBytes: (row?.bytes ?? 0) / 2 })
     assert.strictEqual(yield* rowsOf(database, "sessions"), 10)
+  })
+
+/** A sweep deletes no session, expired or not, before its owner could return from an outage. */
+export const ofReturning = (database: Database.Database) =>
+  Effect.gen(function*() {
+    const { sql, table } = database
+    const sessions = sessionsOf(database, { leaseMillis: 3_600_000 })
+    const { away, goAway, owners, stand } = yield* afterOutage(database)
+    for (const id of ["expired", "old", "new"]) {
+      yield* owners.claim(id, 0, away)
+      yield* sessions.create(sessionOf(id, "ada", id === "old" ? 1 : 2))
+    }
+    yield* goAway
+    yield* sql`update ${table("sessions")} set kept_until = 1 where id = ${Digest.of("expired")}`
+    const sweep = sweepOf(database, { maxSessions: 1, leaseMillis: 3_600_000 })
+    yield* sweep
+    const left = Effect.suspend(() => stored(database, ["expired", "old", "new"], sessions))
+    assert.deepStrictEqual(yield* left, ["expired", "old", "new"])
+    yield* stand
+    yield* sweep
+    assert.deepStrictEqual(yield* left, ["new"])
+    // A process that has retired does not return.
+    yield* owners.retire("back")
+    yield* owners.retire("away")
+    yield* sql`update ${table("sessions")} set kept_until = 1`
+    yield* sweep
+    assert.strictEqual(yield* rowsOf(database, "sessions"), 0)
   })
 
 /** A process whose lease is over for long is deleted at the second sweep, and its sessions are free, stored or not. */

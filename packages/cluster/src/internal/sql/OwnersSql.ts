@@ -19,7 +19,8 @@ interface Located {
  *
  * A process whose lease is over may renew it while another one claims its session. The claim locks the row of the
  * owner. Either the renewal comes first, and the claim is refused, or it comes later, and the owner learns that the
- * session is lost. So a process keeps its row as long as it owns sessions.
+ * session is lost. So the row of a process stays when its lease is over. A sweep that deletes it after an hour locks it
+ * as well, and frees its sessions in the same transaction.
  */
 export const make = ({ dialect, now, sql, table }: Database): SessionOwners.OwnerStore => {
   const processes = table("processes")

@@ -2,6 +2,7 @@
 import { SupersededError } from "@effect-mcp/session/SupersededError"
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
 import type { Database } from "./Database.ts"
 
 /**
@@ -9,6 +10,19 @@ import type { Database } from "./Database.ts"
  * created. A write that the database executes after its session was deleted leaves such a row.
  */
 export const unstoredMillis = 60_000
+
+/**
+ * Returns the condition that a process may serve a session, whose row is `s`. Its lease stands, or it may return after
+ * an outage: it has not retired, and no lease has stood for the time of one lease. All leases are over after an outage.
+ * Without that, the first process that returns would delete sessions that others serve.
+ */
+export const mayBeServed = ({ now, sql, table }: Database, leaseMillis: number): Statement.Fragment =>
+  sql`exists (
+    select 1 from ${table("processes")} as p where p.id = s.owner and (p.expires_at > ${now} or p.expires_at > 0
+      and not exists (
+        select 1 from ${table("processes")} as o where o.expires_at > ${now} and o.since + ${leaseMillis} <= ${now}
+      ))
+  )`
 
 /**
  * Ends a write that changed no row: fails if the session has a later epoch. Otherwise the session is unknown, and there

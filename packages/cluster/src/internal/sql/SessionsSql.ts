@@ -14,6 +14,8 @@ import * as SessionRows from "./SessionRows.ts"
 export interface Limits {
   readonly maxSessionsPerPrincipal: number
   readonly idleMillis: number
+  /** The time of a lease. */
+  readonly leaseMillis: number
 }
 
 interface Row {
@@ -30,19 +32,19 @@ const failing = Effect.mapError((cause: StoreError) =>
 
 /**
  * Makes a store of sessions. Each write is one statement, which compares the epochs. `create` needs further ones if the
- * principal has too many sessions.
+ * principal has too many sessions. A session is stored for its time after its last use, and while a process may serve
+ * it. `save` and `touch` are used by a process that serves it, and begin that time again also if it is over.
  */
 export const make = (
   database: Database,
-  { idleMillis, maxSessionsPerPrincipal }: Limits
+  { idleMillis, leaseMillis, maxSessionsPerPrincipal }: Limits
 ): SessionStore.SessionStore["Service"] => {
   const { greatest, now, sql, table } = database
   const sessions = table("sessions")
-  const processes = table("processes")
   const keptUntil = idleMillis === Number.POSITIVE_INFINITY
     ? sql.literal("cast(null as double precision)")
     : sql`${now} + ${idleMillis}`
-  const isKept = sql`session is not null and (kept_until is null or kept_until > ${now})`
+  const mayBeServed = SessionRows.mayBeServed(database, leaseMillis)
 
   /** The id is not part of the text: it is a secret, and a reader of the database must not get it. */
   const columnsOf = ({ epoch, id, usedAt, ...rest }: SessionStore.StoredSession) => {
@@ -81,14 +83,12 @@ export const make = (
       returning id`
   }
 
-  /** Deletes the least recently used session of a principal that no process serves. Returns whether there was one. */
+  /** Deletes the least recently used session of a principal that no process may serve. Returns whether there was one. */
   const makeRoom = (principal: string) =>
     Effect.map(
       sql`delete from ${sessions} where id in (
           select id from ${sessions} as s
-          where principal = ${principal} and session is not null and not exists (
-            select 1 from ${processes} as p where p.id = s.owner and p.expires_at > ${now}
-          )
+          where principal = ${principal} and session is not null and not ${mayBeServed}
           order by used_at limit 1
         ) returning id`,
       (rows) => rows.length > 0
@@ -121,13 +121,15 @@ export const make = (
           epoch,
           sql`update ${sessions} set principal = ${principal}, bytes = ${bytes}, session = ${text}, epoch = ${epoch},
               used_at = ${usedAt}, kept_until = ${keptUntil}
-            where id = ${id} and epoch <= ${epoch} and ${isKept} returning id`
+            where id = ${id} and epoch <= ${epoch} and session is not null returning id`
         )
       }),
     load: (id) =>
       Effect.mapError(
         Effect.map(
-          sql<Row>`select session, epoch, used_at from ${sessions} where id = ${Digest.of(id)} and ${isKept}`,
+          sql<Row>`select session, epoch, used_at from ${sessions} as s
+            where id = ${Digest.of(id)} and session is not null
+              and (kept_until is null or kept_until > ${now} or ${mayBeServed})`,
           ([row]) =>
             row && {
               // This module wrote the text.
@@ -147,7 +149,7 @@ export const make = (
           epoch,
           sql`update ${sessions} set
               used_at = ${greatest}(used_at, cast(${usedAt} as double precision)), kept_until = ${keptUntil}
-            where id = ${key} and epoch <= ${epoch} and ${isKept} returning id`
+            where id = ${key} and epoch <= ${epoch} and session is not null returning id`
         )
       }),
     remove: (id, epoch) =>

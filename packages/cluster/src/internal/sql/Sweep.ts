@@ -14,6 +14,8 @@ export interface Limits {
   readonly maxEventBytesPerPrincipal: number
   readonly maxRates: number
   readonly endedStreamMillis: number
+  /** The time of a lease. */
+  readonly leaseMillis: number
 }
 
 /** The rows that one statement deletes. A statement that takes long would make the writes of sessions wait. */
@@ -22,7 +24,7 @@ const batchSize = 500
 /** The statements of one kind in one sweep. The next sweep goes on. */
 const maxBatches = 200
 
-/** The time after which the row of a process whose lease is over is deleted. */
+/** The time after the end of its lease after which a process counts as dead. */
 const deadMillis = 3_600_000
 
 type Swept<A = void> = Effect.Effect<A, SqlError.SqlError>
@@ -45,8 +47,8 @@ const enough = <Row extends Weighed>(rows: ReadonlyArray<Row>, entries: number, 
 
 /**
  * Makes a sweep, which several processes can run at the same time: none waits for a row that another one deletes. A
- * process is deleted if two sweeps in a row found it dead. Without this, the first process that returns after an outage
- * of the database would free the sessions of the others.
+ * process is deleted if its lease has been over for an hour, and the sweep before of the same process has found so too.
+ * Without the latter, the first process that returns after an outage of hours would free the sessions of the others.
  */
 export const make = (database: Database, limits: Limits): Swept => {
   const { atomic, dialect, isPg, now, sql, table } = database
@@ -64,9 +66,9 @@ export const make = (database: Database, limits: Limits): Swept => {
       }
     })
 
-  const isServed = sql`exists (select 1 from ${processes} as p where p.id = s.owner and p.expires_at > ${now})`
+  const mayBeServed = SessionRows.mayBeServed(database, limits.leaseMillis)
 
-  /** Whether the owner may return after an outage: it has not retired, and no two sweeps have found it dead. */
+  /** Whether the owner has not retired, and was not deleted. It may create the session that it has claimed. */
   const mayReturn = sql`exists (select 1 from ${processes} as p where p.id = s.owner and p.expires_at > 0)`
 
   const removeStreams = (found: Statement.Fragment) => statements.remove(sql`(session, stream) in (${found})`)
@@ -78,7 +80,7 @@ export const make = (database: Database, limits: Limits): Swept => {
   const expiredSessions = Effect.map(
     sql`delete from ${sessions} where id in (
       select id from ${sessions} as s
-      where kept_until <= ${now} and not ${isServed} and (session is not null or not ${mayReturn} and not exists (
+      where kept_until <= ${now} and not ${mayBeServed} and (session is not null or not ${mayReturn} and not exists (
         select 1 from ${streams} as t where t.session = s.id and t.used_at > ${now} - ${SessionRows.unstoredMillis}
       ))
       order by kept_until limit ${batchSize} ${lockFree}
@@ -111,7 +113,7 @@ export const make = (database: Database, limits: Limits): Swept => {
     return deleted.length
   })
 
-  /** Deletes the least recently used sessions that no process serves, as many as are too many. */
+  /** Deletes the least recently used sessions that no process may serve, as many as are too many. */
   const tooManySessions = Effect.gen(function*() {
     const [sum] = yield* sql<{ readonly stored: number | string; readonly bytes: number }>`
       select count(*) as stored, coalesce(sum(bytes), 0) as bytes from ${sessions} where session is not null`
@@ -119,12 +121,12 @@ export const make = (database: Database, limits: Limits): Swept => {
     const bytes = (sum?.bytes ?? 0) - limits.maxSessionBytes
     if (stored <= 0 && bytes <= 0) return 0
     const oldest = yield* sql<Weighed>`
-      select id, bytes from ${sessions} as s where session is not null and not ${isServed}
+      select id, bytes from ${sessions} as s where session is not null and not ${mayBeServed}
       order by used_at limit ${batchSize}`
     const chosen = enough(oldest, stored, bytes).map(({ id }) => id)
     if (chosen.length === 0) return 0
     const deleted = yield* sql`delete from ${sessions} where id in (
-      select id from ${sessions} as s where ${sql.in("id", chosen)} and not ${isServed} ${lockFree}
+      select id from ${sessions} as s where ${sql.in("id", chosen)} and not ${mayBeServed} ${lockFree}
     ) returning id`
     return deleted.length
   })

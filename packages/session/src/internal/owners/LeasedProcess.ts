@@ -17,6 +17,7 @@ import * as StoreCall from "../engine/StoreCall.ts"
 import { monotonicMillis } from "../monotonicMillis.ts"
 import {
   type ClaimedSession,
+  defaultLeaseTime,
   type Location,
   type Options,
   type OwnerStore,
@@ -126,7 +127,7 @@ export class LeasedProcess implements Service {
   /** Makes the service, and renews its lease until the scope closes. */
   static readonly make = Effect.fnUntraced(function*(
     store: OwnerStore,
-    { address, leaseTime = "2 seconds" }: Options
+    { address, leaseTime = defaultLeaseTime }: Options
   ): Effect.fn.Return<Service, never, Scope.Scope> {
     const environment = { clock: yield* Clock.Clock, context: yield* Effect.context<never>() }
     const made = new LeasedProcess(store, environment, Duration.toMillis(leaseTime), address)

@@ -84,6 +84,9 @@ export interface OwnerStore {
   ) => Effect.Effect<ReadonlyArray<string>, SessionOwnersError>
 }
 
+/** The time for which a renewal extends a lease, by default. */
+export const defaultLeaseTime = "2 seconds"
+
 /**
  * Options of a process.
  */
