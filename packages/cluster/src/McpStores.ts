@@ -446,7 +446,8 @@ export const layerRedis = <R = never>(
       timeout,
       sessions: NumericOption.resolve(options.sessions ?? {}, redisSessionSettings, "sessions."),
       events: NumericOption.resolve(options.events ?? {}, redisEventSettings, "events."),
-      capacity
+      capacity,
+      leaseMillis: Owners.leaseMillisOf(options)
     })
     return Layer.mergeAll(
       Layer.succeed(EventStore.EventStore, stores.events),

@@ -14,7 +14,8 @@ import * as Principal from "../src/internal/Principal.ts"
 import type * as RedisStores from "../src/internal/redis/RedisStores.ts"
 import * as bundles from "./support/bundles.ts"
 import * as rates from "./support/rates.ts"
-import { keysOf, newPrefix, newStores, redis, storesOf } from "./support/redis.ts"
+import { keysOf, newPrefix, newStores, redis, redisAt, storesOf } from "./support/redis.ts"
+import { startServer } from "./support/redisServer.ts"
 import { isRunning } from "./support/services.ts"
 
 const isRedisRunning = isRunning("Redis", "the stores of @effect-mcp/cluster in Redis")
@@ -352,6 +353,62 @@ describe.runIf(isRedisRunning)("the stores in Redis", () => {
       const found = yield* Effect.forEach(["served", "other", "newest"], (id) => sessions.load(id))
       assert.deepStrictEqual(found.map((session) => session?.id), ["served", undefined, "newest"])
     }))
+
+  it.live("sessions that have expired by a shorter idleTimeout make room for one with a longer one", () =>
+    Effect.gen(function*() {
+      // A script that loops for ever would stop the server of this machine. A client does not end before its server.
+      const server = yield* startServer
+      yield* Effect.gen(function*() {
+        const context = yield* Layer.build(redisAt(server.port))
+        const storesWith = (idleTimeout: number) =>
+          Effect.provide(storesOf({ sessions: { idleTimeout, maxSessionsPerPrincipal: 2 }, timeout: 5_000 }), context)
+        const { sessions: before } = yield* storesWith(200)
+        const { sessions: after } = yield* storesWith(7 * 86_400_000)
+        for (const id of ["1", "2"]) yield* before.create(sessionOf(id))
+        while ((yield* before.load("1")) !== undefined || (yield* before.load("2")) !== undefined) {
+          yield* Effect.sleep("50 millis")
+        }
+        for (const id of ["3", "4", "5"]) yield* after.create(sessionOf(id))
+        const left = yield* Effect.filter(
+          ["3", "4", "5"],
+          (id) => Effect.map(after.load(id), (session) => session !== undefined)
+        )
+        assert.deepStrictEqual(left, ["4", "5"])
+      }).pipe(Effect.onError(() => server.signal("SIGKILL")))
+    }))
+
+  it.live("after an outage, no session makes room before its owner could return", () =>
+    Effect.gen(function*() {
+      const leaseMillis = 3_600_000
+      const { owners, prefix, sessions } = yield* newStores({ sessions: { maxSessions: 2 }, leaseMillis })
+      const { send } = yield* Redis.Redis
+      const pause = Effect.sleep("2 millis")
+      const left = (...ids: ReadonlyArray<string>) =>
+        Effect.filter(ids, (id) => Effect.map(sessions.load(id), (session) => session !== undefined))
+      const [away, back] = [{ ...lease, process: "away" }, { ...lease, process: "back" }]
+      for (const one of [away, back]) yield* owners.renew(one)
+      for (const id of ["old", "new"]) {
+        yield* owners.claim(id, 0, away)
+        yield* Effect.andThen(pause, sessions.create(sessionOf(id)))
+      }
+      yield* owners.retire("away")
+      yield* owners.claim("more", 0, back)
+      yield* Effect.andThen(pause, sessions.create(sessionOf("more")))
+      assert.deepStrictEqual(yield* left("old", "new", "more"), ["old", "new", "more"])
+      // A session that no process owns makes room at once.
+      yield* owners.release("new", 1)
+      yield* Effect.andThen(pause, sessions.save(sessionOf("more")))
+      assert.deepStrictEqual(yield* left("old", "new", "more"), ["old", "more"])
+      yield* owners.claim("last", 0, back)
+      yield* Effect.andThen(pause, sessions.create(sessionOf("last")))
+      assert.deepStrictEqual(yield* left("old", "more", "last"), ["old", "more", "last"])
+      // The lease of the process has stood for the time of a lease.
+      const process = `${prefix}process:${Digest.of("back")}`
+      yield* send("HINCRBY", process, "s", String(-leaseMillis))
+      yield* Effect.andThen(pause, sessions.save(sessionOf("last")))
+      assert.deepStrictEqual(yield* left("old", "more", "last"), ["more", "last"])
+      assert.deepStrictEqual(...yield* weighed(prefix, "sessions"))
+    }).pipe(Effect.provide(redis)))
 
   it.live("a session expires unused, and one that is too large is not stored", () =>
     Effect.gen(function*() {

@@ -34,16 +34,20 @@ interface StoreOptions {
   readonly prefix?: string
   readonly timeout?: number
   readonly capacity?: number
+  readonly leaseMillis?: number
   readonly sessions?: Partial<RedisStores.Options["sessions"]>
   readonly events?: Partial<RedisStores.Options["events"]>
 }
 
 /** Makes the stores over the client that is provided. */
-export const storesOf = ({ events, prefix = "mcp:", sessions, timeout = 5_000, capacity = 100_000 }: StoreOptions) =>
+export const storesOf = (
+  { capacity = 100_000, events, leaseMillis = 2_000, prefix = "mcp:", sessions, timeout = 5_000 }: StoreOptions
+) =>
   Effect.map(Redis.Redis, (service) =>
     RedisStores.make(service, {
       prefix,
       timeout,
+      leaseMillis,
       capacity,
       sessions: {
         maxSessions: 100_000,

@@ -50,6 +50,19 @@ local function decimal(value) return string.format('%.0f', value) end
 /** The milliseconds for which an index outlives what it lists. */
 export const indexMillis = 3_600_000
 
+/**
+ * Defines `thisRun`, which returns the id of this run of the server. A server that was started again, or that took the
+ * place of another one, may have lost writes which it had confirmed. A lease therefore stands only at the run at which
+ * it began: every process then asks which of its sessions it still has, and none takes a session over before its own
+ * lease has stood again.
+ */
+export const runs = `
+local function thisRun()
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
+end
+`
+
 const make = <Result>(lua: string) =>
   Redis.script(
     (key: string, ...values: ReadonlyArray<string | number>) => [key, ...values],

@@ -7,18 +7,9 @@ import type { Connection } from "./Connection.ts"
 import * as Lua from "./Lua.ts"
 import { forgetting } from "./SessionsRedis.ts"
 
-/**
- * The id of this run of the server. A server that was started again, or that took the place of another one, may have
- * lost writes which it had confirmed. A lease therefore stands only at the run at which it began: every process then
- * asks which of its sessions it still has, and none takes a session over before its own lease has stood again.
- */
-const run = `
-local info = redis.pcall('INFO', 'server')
-local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
-`
-
 const renew = Lua.always<number>(`
-${run}
+${Lua.runs}
+local run = thisRun()
 local known = redis.call('HMGET', KEYS[1], 's', 'r')
 local stood = known[1] and known[2] == run
 redis.call('HSET', KEYS[1], 'a', ARGV[2], 's', stood and known[1] or now, 'r', run)
@@ -36,12 +27,12 @@ return { number(row[1]), row[2] and redis.call('HGET', prefix .. 'process:' .. r
 
 /** ARGV: prefix, epoch, claimer, milliseconds of a lease, milliseconds for which a session is kept. */
 const claim = Lua.script<number>(`
-${run}
+${Lua.runs}
 local row = redis.call('HMGET', KEYS[1], 'e', 'o')
 local epoch = tonumber(ARGV[2])
 if number(row[1]) ~= epoch then return 0 end
 local claimer = redis.call('HMGET', prefix .. 'process:' .. ARGV[3], 's', 'r')
-if not claimer[1] or claimer[2] ~= run then return 0 end
+if not claimer[1] or claimer[2] ~= thisRun() then return 0 end
 if row[2] and row[2] ~= ARGV[3] then
   if redis.call('EXISTS', prefix .. 'process:' .. row[2]) == 1 then return 0 end
   if tonumber(claimer[1]) + tonumber(ARGV[4]) > now then return 0 end

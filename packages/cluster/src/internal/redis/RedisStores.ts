@@ -32,6 +32,8 @@ export interface Options {
   }
   /** The number of used states. */
   readonly capacity: number
+  /** The time of a lease. */
+  readonly leaseMillis: number
 }
 
 /** The stores. */
@@ -57,7 +59,7 @@ const limitOf = (limit: number): number => Math.min(limit, Number.MAX_SAFE_INTEG
 /** Makes the stores. */
 export const make = (
   redis: Redis.Redis["Service"],
-  { capacity, events, prefix, sessions, timeout }: Options
+  { capacity, events, leaseMillis, prefix, sessions, timeout }: Options
 ): Stores => {
   const connection = Connection.make(redis, prefix, timeout)
   const idleMillis = millisOf(sessions.idleTimeout)
@@ -69,7 +71,8 @@ export const make = (
       maxSessionsPerPrincipal: limitOf(sessions.maxSessionsPerPrincipal),
       maxBytes: limitOf(sessions.maxBytes),
       maxBytesPerSession: limitOf(sessions.maxBytesPerSession),
-      idleMillis
+      idleMillis,
+      leaseMillis: Math.ceil(leaseMillis)
     }),
     events: EventsRedis.make(connection, {
       maxEventsPerStream: limitOf(events.maxEventsPerStream),

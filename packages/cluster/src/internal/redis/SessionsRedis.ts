@@ -32,17 +32,41 @@ end
 `
 
 /**
- * Defines `victim`, which returns the session that makes room: one of the least recently used ones that no process
- * serves. A session that is served stays with its owner, and ends with it.
+ * Defines `bound`, which deletes sessions of an index while it is too full: one of the least recently used ones that no
+ * process serves, or the first one if all are served. A session that is served stays with its owner, and ends with it.
+ *
+ * After an outage, the leases of all processes are over. So a process whose own lease has not stood for one lease time
+ * deletes only sessions without an owner. Until then, an index may be too full.
  */
 const evicting = `
+${Lua.runs}
+local isOld
+-- Whether the lease of this process has stood for one lease time. A program without owners has no leases.
+local function mayDelete()
+  if isOld == nil then
+    local process = redis.call('HGET', KEYS[1], 'o')
+    local lease = process and redis.call('HMGET', prefix .. 'process:' .. process, 's', 'r')
+    isOld = not lease or lease[2] == thisRun() and tonumber(lease[1]) + tonumber(ARGV[11]) <= now
+  end
+  return isOld
+end
 local function victim(index)
   local oldest = redis.call('ZRANGE', index, 0, 15)
   for _, session in ipairs(oldest) do
     local owner = redis.call('HGET', prefix .. 'session:' .. session, 'o')
-    if not owner or redis.call('EXISTS', prefix .. 'process:' .. owner) == 0 then return session end
+    if not owner then return session end
+    if mayDelete() and redis.call('EXISTS', prefix .. 'process:' .. owner) == 0 then return session end
   end
-  return oldest[1]
+  return mayDelete() and oldest[1]
+end
+local function bound(index, isTooFull)
+  while isTooFull() do
+    local session = victim(index)
+    if not session then break end
+    -- Without this, a session that has expired, whose principal is unknown, would be found again for ever.
+    redis.call('ZREM', index, session)
+    forget(session)
+  end
 end
 `
 
@@ -68,7 +92,7 @@ if number(row[1]) > epoch then return -1 end
 
 /**
  * ARGV: prefix, epoch, session, whether an unknown one is stored, JSON, last use, principal, sessions of a principal,
- * sessions, bytes, milliseconds.
+ * sessions, bytes, milliseconds of a lease, milliseconds for which a session is kept.
  */
 const put = Lua.script<number>(`
 ${forgetting}${evicting}${using}${fencing}
@@ -88,14 +112,12 @@ end
 if principal ~= '' then
   local own = prefix .. 'principal:' .. principal
   redis.call('ZREMRANGEBYSCORE', own, '-inf', now - idle)
-  while redis.call('ZCARD', own) > tonumber(ARGV[8]) do forget(victim(own)) end
+  bound(own, function() return redis.call('ZCARD', own) > tonumber(ARGV[8]) end)
 end
-while redis.call('ZCARD', prefix .. 'sessions') > tonumber(ARGV[9])
-  or number(redis.call('GET', prefix .. 'sessions:bytes')) > tonumber(ARGV[10]) do
-  local oldest = victim(prefix .. 'sessions')
-  if not oldest then break end
-  forget(oldest)
-end
+bound(prefix .. 'sessions', function()
+  return redis.call('ZCARD', prefix .. 'sessions') > tonumber(ARGV[9])
+    or number(redis.call('GET', prefix .. 'sessions:bytes')) > tonumber(ARGV[10])
+end)
 return 1
 `)
 
@@ -128,6 +150,8 @@ export interface Bounds {
   readonly maxBytes: number
   readonly maxBytesPerSession: number
   readonly idleMillis: number
+  /** The time of a lease. */
+  readonly leaseMillis: number
 }
 
 type Stored = Omit<SessionStore.StoredSession, "id" | "epoch" | "usedAt">
@@ -137,7 +161,7 @@ const failing = Effect.mapError((cause: unknown) => new SessionStore.SessionStor
 /** Makes a store. */
 export const make = (
   { key, run }: Connection,
-  { idleMillis, maxBytes, maxBytesPerSession, maxSessionsPerPrincipal, maxSessions }: Bounds
+  { idleMillis, leaseMillis, maxBytes, maxBytesPerSession, maxSessions, maxSessionsPerPrincipal }: Bounds
 ): SessionStore.SessionStore["Service"] => {
   /** Returns the reply, unless the epoch was an earlier one. */
   const written = (epoch: number, write: ReturnType<typeof run<number>>) =>
@@ -174,6 +198,7 @@ export const make = (
           maxSessionsPerPrincipal,
           maxSessions,
           maxBytes,
+          leaseMillis,
           idleMillis
         )
       )
