@@ -47,6 +47,9 @@ local function number(value) return tonumber(value or 0) or 0 end
 local function decimal(value) return string.format('%.0f', value) end
 `
 
+/** The longest time of a key, in milliseconds: nothing in Redis lives for ever. */
+export const maxMillis = 10 * 365 * 24 * 3_600_000
+
 /** The milliseconds for which an index outlives what it lists. */
 export const indexMillis = 3_600_000
 

@@ -6,6 +6,7 @@ import type * as UsedStates from "@effect-mcp/session/UsedStates"
 import type * as Redis from "effect/persistence/Redis"
 import * as Connection from "./Connection.ts"
 import * as EventsRedis from "./EventsRedis.ts"
+import * as Lua from "./Lua.ts"
 import * as OwnersRedis from "./OwnersRedis.ts"
 import * as SessionsRedis from "./SessionsRedis.ts"
 import * as UsedStatesRedis from "./UsedStatesRedis.ts"
@@ -48,10 +49,7 @@ export interface Stores {
   readonly usedStates: UsedStates.UsedStates
 }
 
-/** The longest time of a key: nothing in Redis lives for ever. */
-const maxMillis = 10 * 365 * 24 * 3_600_000
-
-const millisOf = (millis: number): number => Math.ceil(Math.min(millis, maxMillis))
+const millisOf = (millis: number): number => Math.ceil(Math.min(millis, Lua.maxMillis))
 
 /** Returns a limit as a number that a script can read. */
 const limitOf = (limit: number): number => Math.min(limit, Number.MAX_SAFE_INTEGER)

@@ -7,9 +7,6 @@ import * as Principal from "../Principal.ts"
 import type { Connection } from "./Connection.ts"
 import * as Lua from "./Lua.ts"
 
-/** The longest time for which a state is kept. */
-const maxMillis = 10 * 365 * 24 * 3_600_000
-
 /**
  * ARGV: prefix, state, milliseconds for which it is kept, principal, capacity. Returns the numbers of states if there
  * is no room: of all, and of the principal.
@@ -42,7 +39,7 @@ export const make = ({ key, run }: Connection, capacity: number): UsedStates.Use
         use,
         key("used"),
         Digest.of(id),
-        Math.ceil(Math.min(Math.max(expiresAt - now, 1), maxMillis)),
+        Math.ceil(Math.min(Math.max(expiresAt - now, 1), Lua.maxMillis)),
         Principal.keyOf(principal),
         capacity
       )).pipe(

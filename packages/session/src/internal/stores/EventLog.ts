@@ -3,6 +3,7 @@
 import type { RequestId } from "@effect-mcp/protocol"
 import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
 import { Link, LinkedList } from "../collections/LinkedList.ts"
+import * as StreamName from "./StreamName.ts"
 
 /** The limits of a log. A UTF-16 code unit counts two bytes. Each event and each stream counts a constant more. */
 export interface Bounds {
@@ -42,13 +43,6 @@ interface Event {
 }
 
 const bytesOf = (data: string): number => eventBytes + 2 * data.length
-
-/** Escapes the name of a stream, because an event id is printable ASCII without a space. */
-const escaped = (name: string): string =>
-  name.replace(/[^!-$&-~]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-
-const unescaped = (text: string): string =>
-  text.replace(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
 
 class Session {
   readonly name: string
@@ -144,7 +138,7 @@ export class EventLog {
 
   /** Returns the events after a stored event; `undefined` if the event is not stored. */
   replay(sessionName: string, after: string): LaterEvents | undefined {
-    const name = unescaped(after.slice(0, Math.max(after.lastIndexOf("-"), 0)))
+    const name = StreamName.unescaped(after.slice(0, Math.max(after.lastIndexOf("-"), 0)))
     const stream = this.#sessions.get(sessionName)?.streams.get(name)
     if (stream === undefined) return undefined
     const number = Number(after.slice(after.lastIndexOf(".") + 1))
@@ -239,7 +233,7 @@ export class EventLog {
   #stream(session: Session, name: string, requests: ReadonlyArray<RequestId.RequestId>): Stream {
     const known = session.streams.get(name)
     if (known !== undefined) return known
-    const stream = new Stream(session, name, `${escaped(name)}-${this.#name}.`, requests)
+    const stream = new Stream(session, name, `${StreamName.escaped(name)}-${this.#name}.`, requests)
     session.streams.set(name, stream)
     session.byUse.add(stream.inSession)
     this.#byUse.add(stream.inLog)
