@@ -27,12 +27,12 @@ const short = 300
 const unknown: SessionOwners.Location = { _tag: "Unknown" }
 
 /** Returns the lease of a process that no store has seen. */
-const newLease = (millis = long): Effect.Effect<SessionOwners.ProcessLease> =>
-  Effect.map(newId, (process) => ({ process, address: `http://${process}.test:3000`, millis }))
+const newLease = (): Effect.Effect<SessionOwners.ProcessLease> =>
+  Effect.map(newId, (process) => ({ process, address: `http://${process}.test:3000`, millis: long }))
 
 /** Begins the lease of a new process. */
-const begin = Effect.fnUntraced(function*(store: Store, millis = long) {
-  const lease = yield* newLease(millis)
+const begin = Effect.fnUntraced(function*(store: Store) {
+  const lease = yield* newLease()
   assert.strictEqual(yield* store.renew(lease), false)
   return lease
 })
@@ -46,6 +46,10 @@ const beginOlder = Effect.fnUntraced(function*(store: Store) {
 
 /** Waits until a short lease that begins now is over, also by a clock that counts whole seconds of a second process. */
 const over = Effect.sleep(short + 200)
+
+/** Renews a lease for a short time, and waits until it is over. */
+const end = (store: Store, lease: SessionOwners.ProcessLease) =>
+  Effect.andThen(store.renew({ ...lease, millis: short }), over)
 
 const ownedBy = ({ address, process }: SessionOwners.ProcessLease, epoch: number): SessionOwners.Location => ({
   _tag: "Owned",
@@ -152,11 +156,10 @@ export const laws = (make: Effect.Effect<Store, unknown, Scope.Scope>): Readonly
 
     law("the sessions of a process whose lease is over are free", function*(store) {
       const session = yield* newId
-      const dying = yield* begin(store, short)
+      const dying = yield* begin(store)
       const other = yield* beginOlder(store)
-      yield* store.renew(dying)
       yield* store.claim(session, 0, dying)
-      yield* over
+      yield* end(store, dying)
       yield* located(store, session, free(1))
       assert.strictEqual(yield* store.claim(session, 1, dying), undefined)
       assert.strictEqual(yield* store.claim(session, 1, other), 2)
@@ -165,9 +168,9 @@ export const laws = (make: Effect.Effect<Store, unknown, Scope.Scope>): Readonly
 
     law("a process takes a session over only after its own lease has stood for one lease time", function*(store) {
       const session = yield* newId
-      const dying = yield* begin(store, short)
+      const dying = yield* begin(store)
       yield* store.claim(session, 0, dying)
-      yield* over
+      yield* end(store, dying)
       const young = yield* begin(store)
       assert.strictEqual(yield* store.claim(session, 1, young), undefined)
       yield* located(store, session, free(1))
@@ -181,9 +184,9 @@ export const laws = (make: Effect.Effect<Store, unknown, Scope.Scope>): Readonly
     }),
 
     law("after an outage, the sessions stay with their owners", function*(store) {
-      const leases = yield* Effect.forEach(Array.from({ length: 3 }), () => begin(store, short))
+      const leases = yield* Effect.forEach(Array.from({ length: 3 }), () => begin(store))
       const sessions = yield* Effect.forEach(leases, (lease) => Effect.tap(newId, (id) => store.claim(id, 0, lease)))
-      yield* over
+      yield* Effect.forEach(leases, (lease) => end(store, lease), { concurrency: "unbounded" })
       // All leases are over. The processes return one after another, and each asks for all sessions.
       for (const returning of leases) {
         assert.strictEqual(yield* store.renew({ ...returning, millis: long }), false)
@@ -202,7 +205,7 @@ export const laws = (make: Effect.Effect<Store, unknown, Scope.Scope>): Readonly
     }),
 
     law("a renewal tells whether the lease stood until then", function*(store) {
-      const lease = yield* begin(store, long)
+      const lease = yield* begin(store)
       assert.strictEqual(yield* store.renew({ ...lease, millis: short }), true)
       yield* over
       assert.strictEqual(yield* store.renew(lease), false)
