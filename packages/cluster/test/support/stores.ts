@@ -32,7 +32,12 @@ export const eventsOf = (database: Database.Database, limits: Partial<EventsSql.
 
 /** Makes a store of sessions with these limits. */
 export const sessionsOf = (database: Database.Database, limits: Partial<SessionsSql.Limits> = {}) =>
-  SessionsSql.make(database, { maxSessionsPerPrincipal: infinity, idleMillis: 3_600_000, leaseMillis: 2_000, ...limits })
+  SessionsSql.make(database, {
+    maxSessionsPerPrincipal: infinity,
+    idleMillis: 3_600_000,
+    leaseMillis: 2_000,
+    ...limits
+  })
 
 /** Makes a store of owners. */
 export const ownersOf = (database: Database.Database): SessionOwners.OwnerStore => OwnersSql.make(database)

@@ -83,7 +83,7 @@ export const make = (
       returning id`
   }
 
-  /** Deletes the least recently used session of a principal that no process may serve. Returns whether there was one. */
+  /** Deletes a principal's least recently used session that no process may serve. Returns whether there was one. */
   const makeRoom = (principal: string) =>
     Effect.map(
       sql`delete from ${sessions} where id in (
