@@ -368,7 +368,7 @@ describe.runIf(isRedisRunning)("the stores in Redis", () => {
         while ((yield* before.load("1")) !== undefined || (yield* before.load("2")) !== undefined) {
           yield* Effect.sleep("50 millis")
         }
-        for (const id of ["3", "4", "5"]) yield* after.create(sessionOf(id))
+        for (const id of ["3", "4", "5"]) yield* Effect.andThen(Effect.sleep("2 millis"), after.create(sessionOf(id)))
         const left = yield* Effect.filter(
           ["3", "4", "5"],
           (id) => Effect.map(after.load(id), (session) => session !== undefined)
