@@ -74,7 +74,7 @@ describe.concurrent("a durable call", () => {
       booking.disconnect()
       yield* first.cutOff
       const gate = makeGate()
-      const second = yield* fleet.start({ onSubscribe: gate.fault(Effect.void, undefined) })
+      const second = yield* fleet.start({ onSubscribe: Effect.orDie(gate.fault(Effect.void, undefined)) })
       yield* clientAt(second, client).send({ method: "GET", headers: { "last-event-id": booking.lastId } })
       yield* gate.reached
       yield* fleet.awaitStored(([task]) => task?.call?.epoch === 2)
