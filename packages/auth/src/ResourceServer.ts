@@ -77,7 +77,7 @@ export interface DpopOptions {
   readonly nonces?: boolean | { readonly secret: Redacted.Redacted<string> } | undefined
   /**
    * The store of the proofs that were used. Several processes that serve the same clients need one store together.
-   * Default: a store in memory.
+   * Default: the `UsedStates` that is provided to the Layer, which is a store in memory unless the program sets it.
    */
   readonly usedProofs?: UsedStates.UsedStates | undefined
 }
@@ -164,7 +164,7 @@ const noncesOf = ({ nonces = false }: DpopOptions): DpopNonces.DpopNonces | unde
   return DpopNonces.make(() => webCrypto.bytesOf(secret), noncePeriodMillis)
 }
 
-const proofsOf = (options: DpopOptions): DpopProof.Settings => {
+const proofsOf = (options: DpopOptions): Omit<DpopProof.Settings, "used"> => {
   const algorithms = options.algorithms ?? AsymmetricAlgorithms.defaults
   NumericOption.check(options, dpopRules, "dpop.")
   AsymmetricAlgorithms.check("dpop.algorithms", algorithms)
@@ -172,8 +172,7 @@ const proofsOf = (options: DpopOptions): DpopProof.Settings => {
     algorithms,
     maxAgeMillis: Duration.toMillis(options.maxAge ?? "1 minute"),
     skewMillis: proofSkewMillis,
-    nonces: noncesOf(options),
-    used: options.usedProofs ?? UsedStates.makeMemory()
+    nonces: noncesOf(options)
   }
 }
 
@@ -269,7 +268,7 @@ export const layer = <R = never>(
       scopes: options.initialScopes ?? scopes,
       requiredScopes,
       maxTokenBytes: options.maxTokenBytes ?? 16_384,
-      proofs,
+      proofs: { ...proofs, used: options.dpop?.usedProofs ?? (yield* UsedStates.UsedStates) },
       offersDpop: options.dpop !== undefined,
       acceptsBearer: options.dpop?.required !== true,
       clock

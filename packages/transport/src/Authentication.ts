@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as AuthenticationChallenge from "./AuthenticationChallenge.ts"
+import { DeferredUses } from "./internal/shared/DeferredUses.ts"
 
 /**
  * The error of a request that is not authenticated. It is rejected with 401, and the challenge names the credentials to
@@ -270,6 +271,36 @@ export const layer = <R = never>(
       headers: options.headers
     }))
   )
+
+/**
+ * Uses up what is valid for one request only, such as the id of a proof (DPoP). An `identify` that remembers such values
+ * runs the step that stores them by this function, after all other checks.
+ *
+ * In a fleet, a process that forwards a request authenticates it, and the owner of its session authenticates it again.
+ * The step therefore runs at the process that carries the request out: at the owner for a forwarded request, and here
+ * for all others, also for those that are rejected. It runs once, or not at all if the client leaves before. The client
+ * receives its rejection, as one of `identify`. Without a fleet, it runs at once.
+ *
+ * @example
+ * ```ts
+ * import { UsedStates } from "@effect-mcp/session"
+ * import { Authentication } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Accepts each ticket once. `used` is shared by all processes.
+ * export const acceptOnce = (used: UsedStates.UsedStates, ticket: string, expiresAt: number) =>
+ *   Authentication.useOnce(used.use(ticket, expiresAt, undefined).pipe(
+ *     Effect.mapError((cause) => new Authentication.Unavailable({ cause })),
+ *     Effect.flatMap((isNew) =>
+ *       isNew ? Effect.void : Effect.fail(new Authentication.Unauthenticated({ challenge: "Ticket" }))
+ *     )
+ *   ))
+ * ```
+ *
+ * @category combinators
+ */
+export const useOnce = (use: Effect.Effect<void, Rejection>): Effect.Effect<void, Rejection> =>
+  Effect.flatMap(DeferredUses, (uses) => uses === undefined ? use : Effect.sync(() => uses.add(use)))
 
 /**
  * Takes the identity from a service that the middleware of the backend's own routes provides, so that the backend

@@ -1062,9 +1062,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "AUT-51",
     at: "HttpGuard.route",
-    original: "Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal }))",
+    original: "Effect.flatMapEager(authenticator.identify(request), (principal) => serve({ request, principal }))",
     broken:
-      "request.url.startsWith(\"/socket\")\n ? serve({ request, principal: undefined })\n : Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal }))",
+      "request.url.startsWith(\"/socket\")\n ? serve({ request, principal: undefined })\n : Effect.flatMapEager(authenticator.identify(request), (principal) => serve({ request, principal }))",
     test: "packages/auth/test/resource/signedTokens.test.ts",
     name: "[AUT-51] checks the upgrade to a WebSocket"
   },

@@ -219,6 +219,22 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "AUX-07",
+    at: "HttpGuard.servePlaced",
+    original: "single.hasUse() ? Effect.andThen(",
+    broken: "single === undefined ? Effect.andThen(",
+    test: "packages/auth/test/resource/dpopFleet.test.ts",
+    name: "[AUX-07] is accepted at each process, and once in the fleet"
+  },
+  {
+    id: "AUX-07",
+    at: "HttpGuard.servePlaced",
+    original: "? Effect.as(Effect.ignore(single.use), response)",
+    broken: "? Effect.succeed(response)",
+    test: "packages/auth/test/resource/dpopFleet.test.ts",
+    name: "[AUX-07] is used by a request that a process rejects itself"
+  },
+  {
+    id: "AUX-07",
     at: "DpopProof.check",
     original: "typeof nonce !== \"string\" || !nonces.accepts(nonce, now)",
     broken: "typeof nonce !== \"string\"",

@@ -116,7 +116,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-06",
     at: "HttpGuard.make",
-    original: "authenticate(request)",
+    original: "authenticator.identify(request)",
     broken: "Effect.succeed(undefined)",
     test: "packages/transport/test/http/server/sse/originPolicy.test.ts",
     name: "rejects a request without a valid token with 401"

@@ -6,35 +6,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as jose from "jose"
-import { createHash } from "node:crypto"
-import { type Key, makeKey } from "../fixtures/oidcProvider.mjs"
+import { makeKey } from "../fixtures/oidcProvider.mjs"
 import * as Issuer from "../support/issuer.ts"
+import { hashOf, proofOf } from "../support/proofs.ts"
 import { type Answer, resource, send, serve } from "../support/resourceServer.ts"
 import * as ShiftedClock from "../support/shiftedClock.ts"
-
-const hashOf = (token: string): string => createHash("sha256").update(token).digest("base64url")
-
-/** Makes a proof. Its defaults are those of a good proof for a POST with the token; `undefined` removes a claim. */
-const proofOf = (
-  key: Key,
-  token: string,
-  claims: Readonly<Record<string, unknown>> = {},
-  header: Readonly<Record<string, unknown>> = {}
-): Effect.Effect<string> =>
-  Effect.promise(() => {
-    const { alg: _alg, kid: _kid, use: _use, ...jwk } = key.publicJwk
-    const all = {
-      jti: crypto.randomUUID(),
-      htm: "POST",
-      htu: resource,
-      iat: Math.floor(Date.now() / 1000),
-      ath: hashOf(token),
-      ...claims
-    }
-    return new jose.SignJWT(JSON.parse(JSON.stringify(all)))
-      .setProtectedHeader({ alg: "ES256", typ: "dpop+jwt", jwk, ...header })
-      .sign(key.privateKey)
-  })
 
 const firstOf = ({ challenge }: Answer) => AuthenticationChallenge.parse(challenge)[0]
 

@@ -337,8 +337,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "serves a session of another process",
-    at: "SessionForwarding.over",
-    original: "place._tag === \"Here\" ? route(sender) :",
-    broken: "place._tag !== undefined ? route(sender) :"
+    at: "SessionForwarding.place",
+    original: "place._tag === \"Here\" ? serve(sender) :",
+    broken: "place._tag !== undefined ? serve(sender) :"
   }
 ]

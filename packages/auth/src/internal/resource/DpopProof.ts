@@ -1,6 +1,7 @@
 /** The check of a proof that a client has the key of its token (RFC 9449, section 4.3) (AUX-07). */
 import type { UsedStates } from "@effect-mcp/session/UsedStates"
 import { Unavailable } from "@effect-mcp/transport/Authentication"
+import type * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { JWTPayload, ProtectedHeaderParameters } from "jose"
@@ -37,7 +38,7 @@ export interface Proven {
   readonly method: string
   /** The URLs that the client may have used: several, if a proxy changes paths. */
   readonly urls: ReadonlyArray<string>
-  readonly now: number
+  readonly clock: Clock.Clock
 }
 
 const maxProofBytes = 8_192
@@ -59,7 +60,8 @@ const targetOf = (url: unknown): string | undefined => {
 const problemOf = (
   { maxAgeMillis, skewMillis }: Settings,
   claims: JWTPayload,
-  { method, now, token, urls }: Proven
+  now: number,
+  { method, token, urls }: Proven
 ): string | undefined => {
   if (claims["htm"] !== method) return "its method (htm) is not that of the request"
   const target = targetOf(claims["htu"])
@@ -85,14 +87,15 @@ const headerOf = (library: Jose.Jose, proof: string): ProtectedHeaderParameters 
 }
 
 /**
- * Checks a proof. Its key is compared before its signature is checked, so that a key of the client's choice cannot cost
- * much. A proof is accepted once.
+ * Checks a proof, and returns the step that uses it: a proof is accepted once. Its key is compared before its signature
+ * is checked, so that a key of the client's choice cannot cost much.
  */
 export const check = Effect.fnUntraced(function*(
   settings: Settings,
   proven: Proven
-): Effect.fn.Return<void, ProofRejected | Unavailable> {
-  const { now, principal, proof, thumbprint } = proven
+): Effect.fn.Return<Effect.Effect<void, ProofRejected | Unavailable>, ProofRejected> {
+  const { clock, principal, proof, thumbprint } = proven
+  const now = clock.currentTimeMillisUnsafe()
   if (proof.length > maxProofBytes) return yield* reject(`it is longer than ${maxProofBytes} bytes`)
   const library = yield* Jose.load
   const header = headerOf(library, proof)
@@ -119,7 +122,7 @@ export const check = Effect.fnUntraced(function*(
       Jose.errorOf(error) === undefined ? Effect.die(error) : reject("its signature or its type (typ) does not fit")
     )
   )
-  const problem = problemOf(settings, claims, proven)
+  const problem = problemOf(settings, claims, now, proven)
   if (problem !== undefined) return yield* reject(problem)
   const { nonces } = settings
   const nonce = claims["nonce"]
@@ -127,9 +130,14 @@ export const check = Effect.fnUntraced(function*(
     return yield* new ProofRejected({ error: "use_dpop_nonce", problem: "it needs the nonce of the header DPoP-Nonce" })
   }
   const id = Digest.of(JSON.stringify([thumbprint, claims.jti]))
-  const isNew = yield* Effect.mapError(
-    settings.used.use(`dpop ${id}`, now + settings.maxAgeMillis + 2 * settings.skewMillis, principal),
-    (cause) => new Unavailable({ cause, retryAfterMillis: settings.maxAgeMillis })
-  )
-  if (!isNew) return yield* reject("it was used already (jti)")
+  const expiresAt = now + settings.maxAgeMillis + 2 * settings.skewMillis
+  return Effect.gen(function*() {
+    // A store may have forgotten by now that the proof was used.
+    if (clock.currentTimeMillisUnsafe() >= expiresAt) return yield* reject("it is too old (iat)")
+    const isNew = yield* Effect.mapError(
+      settings.used.use(`dpop ${id}`, expiresAt, principal),
+      (cause) => new Unavailable({ cause, retryAfterMillis: settings.maxAgeMillis })
+    )
+    if (!isNew) return yield* reject("it was used already (jti)")
+  })
 })

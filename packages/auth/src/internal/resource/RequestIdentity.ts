@@ -95,20 +95,23 @@ export const make = (settings: Settings): RequestIdentity => {
         unauthenticated(resource, scheme, { error: "invalid_dpop_proof", description: "the header DPoP is missing" })
       )
     }
-    return Effect.catchTag(
-      DpopProof.check(proofs, {
-        proof,
-        token: presented.token,
-        thumbprint: keyThumbprint,
-        principal: principal.id,
-        method: request.method,
-        urls: urlsOf(resource, RequestPlace.of(request)),
-        now: clock.currentTimeMillisUnsafe()
-      }),
-      "ProofRejected",
-      ({ error, problem }) =>
-        Effect.fail(unauthenticated(resource, scheme, { error, description: `the proof is not accepted: ${problem}` }))
-    )
+    const rejecting = <A>(
+      effect: Effect.Effect<A, Authentication.Unavailable | DpopProof.ProofRejected>
+    ): Effect.Effect<A, Authentication.Rejection> =>
+      Effect.catchTag(effect, "ProofRejected", ({ error, problem }) =>
+        Effect.fail(
+          unauthenticated(resource, scheme, { error, description: `the proof is not accepted: ${problem}` })
+        ))
+    const checked = DpopProof.check(proofs, {
+      proof,
+      token: presented.token,
+      thumbprint: keyThumbprint,
+      principal: principal.id,
+      method: request.method,
+      urls: urlsOf(resource, RequestPlace.of(request)),
+      clock
+    })
+    return Effect.flatMap(rejecting(checked), (use) => Authentication.useOnce(rejecting(use)))
   }
 
   const lacksScope = (resource: ProtectedResource, scheme: "Bearer" | "DPoP") =>

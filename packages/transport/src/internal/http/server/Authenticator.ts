@@ -8,18 +8,53 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import type { Authentication, Identity, Rejection } from "../../../Authentication.ts"
+import {
+  type Authentication,
+  Forbidden,
+  type Identity,
+  InvalidRequest,
+  type Rejection,
+  Unauthenticated,
+  Unavailable
+} from "../../../Authentication.ts"
+import { DeferredUses } from "../../shared/DeferredUses.ts"
 import { LimitedLog } from "../../shared/LimitedLog.ts"
 import * as Challenges from "./Challenges.ts"
 import * as HttpResponses from "./HttpResponses.ts"
 
-/** Returns the principal of a request, `undefined` for an anonymous one; fails with the response that rejects it. */
-export type Authenticator = (
-  request: HttpServerRequest
-) => Effect.Effect<Principal.Principal | undefined, HttpServerResponse>
+/** The principal of a request, `undefined` for an anonymous one; fails with the response that rejects it. */
+type Identified = Effect.Effect<Principal.Principal | undefined, HttpServerResponse>
+
+/** A request that this process may leave to another one. */
+export interface Deferring {
+  readonly identified: Identified
+  /** Whether something is left of the identified request that is valid once (`Authentication.useOnce`). */
+  readonly hasUse: () => boolean
+  /** Uses it up: this process carries the request out, or rejects it. Only the first run has an effect. */
+  readonly use: Effect.Effect<void, HttpServerResponse>
+}
+
+/** Identifies the senders of the requests to one server. */
+export interface Authenticator {
+  /** Identifies the sender of a request that this process carries out. */
+  readonly identify: (request: HttpServerRequest) => Identified
+  /** Identifies the sender of a request that this process may leave to another one. */
+  readonly defer: (request: HttpServerRequest) => Deferring
+}
 
 const challenge = (value: string | undefined): HttpResponses.Headers =>
   value === undefined ? {} : { "www-authenticate": value }
+
+const isRejection = (error: unknown): error is Rejection =>
+  error instanceof Unauthenticated || error instanceof Unavailable || error instanceof InvalidRequest ||
+  error instanceof Forbidden
+
+/** Runs the steps that were kept (`Authentication.useOnce`). */
+const useAll = (uses: ReadonlyArray<Effect.Effect<void, unknown>>): Effect.Effect<void, Rejection> =>
+  Effect.catch(
+    Effect.all(uses, { discard: true }),
+    (error) => isRejection(error) ? Effect.fail(error) : Effect.die(error)
+  )
 
 const failed = HttpResponses.error(500, "Authentication failed", { code: ErrorCode.InternalError })
 
@@ -82,9 +117,31 @@ export const make = (
     return Exit.fail(HttpResponses.error(401, "The identity has expired", { headers }))
   }
 
-  return (request) =>
-    Effect.matchCauseEffectEager(
-      ForeignCall.within("Authentication.identify", timeoutMillis, () => authentication.identify(request)),
-      { onFailure: rejected, onSuccess: (identity) => accepted(identity, request) }
-    )
+  const within = <A, B>(
+    call: () => Effect.Effect<A, Rejection>,
+    onSuccess: (value: A) => Exit.Exit<B, HttpServerResponse>
+  ): Effect.Effect<B, HttpServerResponse> =>
+    Effect.matchCauseEffectEager(ForeignCall.within("Authentication.identify", timeoutMillis, call), {
+      onFailure: rejected,
+      onSuccess
+    })
+
+  return {
+    identify: (request) => within(() => authentication.identify(request), (identity) => accepted(identity, request)),
+    defer: (request) => {
+      const uses: Array<Effect.Effect<void, unknown>> = []
+      const identify = () => {
+        const made = authentication.identify(request)
+        return Exit.isExit(made) ? made : Effect.provideService(made, DeferredUses, { add: (use) => uses.push(use) })
+      }
+      return {
+        identified: within(identify, (identity) => accepted(identity, request)),
+        hasUse: () => uses.length > 0,
+        use: Effect.suspend(() => {
+          const left = uses.splice(0)
+          return left.length === 0 ? Exit.void : within(() => useAll(left), () => Exit.void)
+        })
+      }
+    }
+  }
 }

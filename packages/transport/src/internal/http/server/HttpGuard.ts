@@ -8,7 +8,7 @@
  *    headers of its origin.
  * 3. A CORS preflight request is answered; it carries no credentials.
  * 4. `Authenticator`: which principal sends it? 401, 500, 503
- * 5. Is its method served? 405
+ * 5. Is its method served? 405. Does another process serve it? `SessionForwarding`
  * 6. The reader of its route: `Accept` (406), `Content-Type` and `Content-Encoding` (415), `MCP-Protocol-Version`
  *    (400), the body (400, 408, 413, 503).
  * 7. The handler of its route. That of POST checks the scopes of the message before it begins the response (401, 403).
@@ -65,6 +65,9 @@ export type Route = (sender: Sender) => Effect.Effect<Response, Response>
 /** The routes of a path, by method. */
 export type Routes = ReadonlyMap<string, Route>
 
+/** Decides which process serves a request, and serves it here with `serve`, or returns the response of the other one. */
+export type Place = (sender: Sender, serve: Route, single: Authenticator.Deferring) => Effect.Effect<Response, Response>
+
 /** Serves all requests of a path. */
 export type Handler = (request: HttpServerRequest) => Effect.Effect<Response>
 
@@ -73,8 +76,14 @@ export type MethodNotAllowed = (message: string, headers: HttpResponses.Headers)
 
 /** The guard of one server. */
 export interface HttpGuard {
-  /** Returns a handler that checks each request and passes it to the route of its method. */
-  readonly protect: (routes: Routes, methodNotAllowed?: MethodNotAllowed) => Handler
+  /**
+   * Returns a handler that checks each request and passes it to the route of its method, by `place` if processes share
+   * the requests.
+   */
+  readonly protect: (
+    routes: Routes,
+    options?: { readonly methodNotAllowed?: MethodNotAllowed | undefined; readonly place?: Place | undefined }
+  ) => Handler
   /**
    * Reads a POST whose response is JSON or an event stream. The caller checks its declared version, because the body
    * decides how.
@@ -182,7 +191,7 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<HttpGuard, never, Authentication> {
   const { allowedHosts, allowedOrigins, maxMessageNodes } = settings
   const authentication = yield* Authentication
-  const authenticate = Authenticator.make(authentication, settings.identifyMillis, yield* Clock.Clock)
+  const authenticator = Authenticator.make(authentication, settings.identifyMillis, yield* Clock.Clock)
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
   const budget = yield* MemoryBudget
   const connections = HttpConnections.make(watchdog, { ...settings, budget })
@@ -228,10 +237,28 @@ export const make = Effect.fnUntraced(function*(
       () => Effect.map(readBody(sender.request), ({ bytes, frame }) => ({ ...sender, bytes, frame }))
     )
 
+  /** Serves a request here, or at another process, which then uses what is valid once. */
+  const servePlaced = (request: HttpServerRequest, place: Place, serve: Route): Effect.Effect<Response> => {
+    const single = authenticator.defer(request)
+    return Effect.catch(
+      Effect.flatMapEager(single.identified, (principal) => {
+        const served: Route = (sender) =>
+          single.hasUse() ? Effect.andThen(single.use, Effect.suspend(() => serve(sender))) : serve(sender)
+        return place({ request, principal }, served, single)
+      }),
+      // Another process can still carry a misdirected request out. For each other one, a replay must come too late.
+      (response) =>
+        single.hasUse() && response !== HttpResponses.misdirected
+          ? Effect.as(Effect.ignore(single.use), response)
+          : Effect.succeed(response)
+    )
+  }
+
   const route = (
     routes: Routes,
     request: HttpServerRequest,
-    methodNotAllowed: MethodNotAllowed
+    methodNotAllowed: MethodNotAllowed,
+    place: Place | undefined
   ): Effect.Effect<Response> => {
     const { headers, method } = request
     const allowed = () => Array.from(routes.keys()).join(", ")
@@ -239,10 +266,12 @@ export const make = Effect.fnUntraced(function*(
       const preflight = { ...preflightHeaders(request), "access-control-allow-methods": allowed() }
       return Effect.succeed(HttpResponses.empty(204, preflight))
     }
-    const serve: Route = routes.get(method) ??
+    const served = routes.get(method)
+    if (served !== undefined && place !== undefined) return servePlaced(request, place, served)
+    const serve: Route = served ??
       (() => Effect.fail(methodNotAllowed(`${Excerpt.of(method)} is not served here`, { allow: allowed() })))
     return Effect.catch(
-      Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal })),
+      Effect.flatMapEager(authenticator.identify(request), (principal) => serve({ request, principal })),
       Effect.succeed
     )
   }
@@ -250,14 +279,15 @@ export const make = Effect.fnUntraced(function*(
   const protect = (
     routes: Routes,
     request: HttpServerRequest,
-    methodNotAllowed: MethodNotAllowed
+    methodNotAllowed: MethodNotAllowed,
+    place: Place | undefined
   ): Effect.Effect<Response> => {
     const { host, origin, "sec-fetch-site": site } = request.headers
     // Requests over web standards and HTTP/2 have the host in the URL only.
     const problem = policy.problem(host ?? OriginPolicy.hostIn(request.originalUrl), origin, site)
     const served = connections.serve(request, () => {
       if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))
-      return route(routes, request, methodNotAllowed)
+      return route(routes, request, methodNotAllowed, place)
     })
     const own = problem === undefined ? AuthenticationHeaders.of(authentication, request) : undefined
     // Also of a request that its connection rejects: without these headers, a page cannot read why.
@@ -268,8 +298,8 @@ export const make = Effect.fnUntraced(function*(
   }
 
   return {
-    protect: (routes, methodNotAllowed = methodNotAllowedInJson) => (request) =>
-      protect(routes, request, methodNotAllowed),
+    protect: (routes, { methodNotAllowed = methodNotAllowedInJson, place } = {}) => (request) =>
+      protect(routes, request, methodNotAllowed, place),
     readPost,
     readBody,
     receive: bodies.receive,

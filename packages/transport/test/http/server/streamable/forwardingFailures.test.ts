@@ -1,6 +1,6 @@
 /** A process that forwards requests to owners that are gone, hang, break off, or reply with what no server sends. */
 import { SessionOwners } from "@effect-mcp/session"
-import { StreamableHttpServer } from "@effect-mcp/transport"
+import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -99,6 +99,19 @@ describe.concurrent("the answer to a question", () => {
         })
         assert.strictEqual((yield* exchange(process, answer)).status, 202)
         assert.strictEqual(requests.length, 2)
+      }))
+
+    it.live(`with a proof that is valid once is sent once, also after a process ${name}`, () =>
+      Effect.gen(function*() {
+        let uses = 0
+        const useUp = Authentication.useOnce(Effect.sync(() => void uses++))
+        const authentication: Settings["authentication"] = { identify: () => Effect.as(useUp, "anonymous") }
+        const { process, requests } = yield* start(script, { authentication })
+        const { status } = yield* exchange(process, answer)
+        assert.include([502, 503], status)
+        assert.strictEqual(requests.length, 1)
+        // Whether the owner has used the proof is not known after a broken connection, so this process uses it.
+        assert.strictEqual(uses, status === 502 ? 1 : 0)
       }))
   }
 })

@@ -20,7 +20,8 @@ import type * as Scope from "effect/Scope"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as FrameText from "../../../shared/FrameText.ts"
 import { LimitedLog } from "../../../shared/LimitedLog.ts"
-import type { HttpGuard, Route, Sender } from "../HttpGuard.ts"
+import type { Deferring } from "../Authenticator.ts"
+import type { HttpGuard, Place as Placing, Route, Sender } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { isDone } from "../isDone.ts"
 import * as AnnouncedAddress from "./AnnouncedAddress.ts"
@@ -149,22 +150,20 @@ export class SessionForwarding {
     return Effect.asVoid(Latch.await(this.#idle))
   })
 
-  /** Returns a route for the sessions of this process, and for those of the others. */
-  over(route: Route): Route {
-    return (sender) => {
-      const { headers } = sender.request
-      const id = headers["mcp-session-id"]
-      const version = headers["mcp-protocol-version"]
-      // A revision without sessions ignores the header.
-      if (id === undefined || (version !== undefined && Revision.isModern(version))) return route(sender)
-      return Effect.flatMapEager(this.#belongs(sender, id), (isOwn) =>
-        isOwn
-          ? Effect.flatMapEager(
-            this.#locate(sender, id),
-            (place) => place._tag === "Here" ? route(sender) : this.#forward(sender, id, place, route)
-          )
-          : route({ ...sender, hasNoSession: true }))
-    }
+  /** Serves the requests to the sessions of this process, and forwards those to the sessions of the others. */
+  readonly place: Placing = (sender, serve, single) => {
+    const { headers } = sender.request
+    const id = headers["mcp-session-id"]
+    const version = headers["mcp-protocol-version"]
+    // A revision without sessions ignores the header.
+    if (id === undefined || (version !== undefined && Revision.isModern(version))) return serve(sender)
+    return Effect.flatMapEager(this.#belongs(sender, id), (isOwn) =>
+      isOwn
+        ? Effect.flatMapEager(
+          this.#locate(sender, id),
+          (place) => place._tag === "Here" ? serve(sender) : this.#forward({ sender, id, serve, single }, place)
+        )
+        : serve({ ...sender, hasNoSession: true }))
   }
 
   /**
@@ -210,16 +209,16 @@ export class SessionForwarding {
 
   /**
    * Forwards a request, as long as no process has processed it. The answer to a question is sent again also if a
-   * process may have processed it, because the second one changes nothing. Many clients do not send an answer again.
+   * process may have processed it, because the second one changes nothing. Many clients do not send an answer again. An
+   * answer with something that is valid once is sent once: the process has used it up, whatever its reply.
    */
   readonly #forward = Effect.fnUntraced(function*(
     this: SessionForwarding,
-    sender: Sender,
-    id: string,
-    first: Elsewhere,
-    route: Route
+    asked: Asked,
+    first: Elsewhere
   ): Effect.fn.Return<HttpServerResponse, HttpServerResponse> {
     const { bodyMillis, budget, forwarder, maxForwardedRequests, receive } = this.#options
+    const { sender, single } = asked
     const { request } = sender
     if (isForwardedRequest(sender)) return yield* Effect.fail(HttpResponses.misdirected)
     if (forwarder === undefined) {
@@ -257,8 +256,8 @@ export class SessionForwarding {
         return yield* this.#end("rejected", unreachable("The process is short of memory"))
       }
       // Parsed only if a process does not take the request.
-      const isAnswer = () => body._tag === "Kept" && this.#parse(body.bytes)?._tag === "Response"
-      const attempts = this.#attempts({ sender, id, path, body, isAnswer, route, forwarder }, first, () => {
+      const isAnswer = () => !single.hasUse() && body._tag === "Kept" && this.#parse(body.bytes)?._tag === "Response"
+      const attempts = this.#attempts({ ...asked, path, body, isAnswer, forwarder }, first, () => {
         holds++
         return release
       })
@@ -276,13 +275,13 @@ export class SessionForwarding {
     hold: () => () => void
   ): Effect.fn.Return<HttpServerResponse, HttpServerResponse> {
     const { clock, owners } = this.#options
-    const { body, id, route, sender } = attempt
+    const { body, id, sender, serve } = attempt
     const until = monotonicMillis(clock) + searchMillis
     let place: Place = first
     for (;;) {
       if (place._tag === "Here") {
         const request = RequestBody.withKept(sender.request, body)
-        return yield* route({ ...sender, request })
+        return yield* serve({ ...sender, request })
       }
       const sent = yield* Effect.result(Effect.raceFirst(this.#send(attempt, place, hold), this.#lost(id, place)))
       if (Result.isSuccess(sent)) return yield* Effect.as(this.#count("answered"), sent.success)
@@ -452,15 +451,22 @@ interface Unusable extends Pick<ForwardError, "isInvalid"> {
   readonly cause: unknown
 }
 
-/** A request that is being forwarded. */
-interface Attempt {
+/** A request to a session. */
+interface Asked {
   readonly sender: Sender
   readonly id: string
+  /** Serves the request here. */
+  readonly serve: Route
+  /** What of the request is valid once. The process that serves it uses it. */
+  readonly single: Deferring
+}
+
+/** A request that is being forwarded. */
+interface Attempt extends Asked {
   readonly path: string
   readonly body: RequestBody.RequestBody
-  /** Returns whether the body is the answer to a question of the server. */
+  /** Returns whether the body is the answer to a question of the server, and can be sent again. */
   readonly isAnswer: () => boolean
-  readonly route: Route
   readonly forwarder: Forwarder["Service"]
 }
 

@@ -132,7 +132,7 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const protect = (...routes: ReadonlyArray<readonly [string, HttpGuard.Route]>) =>
-    guard.protect(new Map(routes), methodNotAllowed)
+    guard.protect(new Map(routes), { methodNotAllowed })
 
   return {
     stream: protect(["GET", get]),

@@ -61,25 +61,24 @@ export const make = Effect.fnUntraced(function*(
     guard,
     options.forwarding
   )
-  const forwarded = (route: HttpGuard.Route) => forwarding === undefined ? route : forwarding.over(route)
   type Method = readonly [name: string, route: HttpGuard.Route]
-  const posting: Method = ["POST", forwarded((sender) => Effect.flatMap(guard.readPost(sender), post))]
-  const getting: Method = ["GET", forwarded(GetRoute.make(lookup, revisions, store, yield* StreamExpiry.make))]
+  const posting: Method = ["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]
+  const getting: Method = ["GET", GetRoute.make(lookup, revisions, store, yield* StreamExpiry.make)]
   const deleting: Method = [
     "DELETE",
-    forwarded(Effect.fnUntraced(function*(sender) {
+    Effect.fnUntraced(function*(sender) {
       yield* HttpGuard.declaredVersion(sender.request, revisions)
       const { connection, hosted } = yield* lookup.find(sender, undefined)
       connection.endByClient()
       yield* hosted.close(PostRoute.peerEnded)
       // The store has rejected the deletion: the session goes on elsewhere.
       return hosted.isSuperseded ? hasMoved(undefined) : HttpResponses.empty(204)
-    }))
+    })
   ]
   const hasSessions = revisions.some((revision) => Revision.isLegacy(revision))
   // A revision without sessions has no standalone stream and nothing to delete.
-  return guard.protect(
-    new Map(hasSessions ? [getting, posting, deleting] : [posting]),
-    hasSessions ? undefined : HttpResponses.withoutSessions
-  )
+  return guard.protect(new Map(hasSessions ? [getting, posting, deleting] : [posting]), {
+    methodNotAllowed: hasSessions ? undefined : HttpResponses.withoutSessions,
+    place: forwarding?.place
+  })
 })

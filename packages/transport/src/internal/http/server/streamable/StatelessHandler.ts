@@ -73,7 +73,7 @@ export const make = Effect.fnUntraced(function*(
   return {
     handle: guard.protect(
       new Map<string, Route>([["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]]),
-      HttpResponses.withoutSessions
+      { methodNotAllowed: HttpResponses.withoutSessions }
     ),
     drain: Effect.suspend(() => {
       isDraining = true
