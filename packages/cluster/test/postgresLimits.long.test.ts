@@ -68,5 +68,6 @@ describe.runIf(isPostgresRunning)("transactions that overlap in PostgreSQL", () 
   it.live("a process that renews its lease during a claim learns that it has lost its session", () =>
     overTwo(fencing.claimBeforeRenewal))
   it.live("a claim that waits for the renewal of the owner is refused", () => overTwo(fencing.renewalBeforeClaim))
+  it.live("the deleted sessions of a principal are lost for their owners", () => overTwo(fencing.removedPrincipal))
   it.live("of two claims, one succeeds", () => overTwo(fencing.twoClaims))
 })

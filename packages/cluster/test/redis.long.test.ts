@@ -69,6 +69,28 @@ const weighed = (prefix: string, name: string) =>
   }).pipe(Effect.provide(redis))
 
 describe.runIf(isRedisRunning)("the stores in Redis", () => {
+  it.live("the deleted sessions of a principal are lost for their owners, and weigh nothing", () =>
+    Effect.gen(function*() {
+      const { owners, prefix, sessions } = yield* newStores()
+      yield* owners.renew(lease)
+      const own = Array.from({ length: 600 }, (_, index) => `s${index}`)
+      yield* Effect.forEach(own, (id) => sessions.create(sessionOf(id)), { concurrency: 50, discard: true })
+      yield* owners.claim("owned", 0, lease)
+      yield* owners.claim("other", 0, lease)
+      yield* sessions.create(sessionOf("owned"))
+      yield* sessions.create(sessionOf("other", { principal: "bob" }))
+      yield* sessions.removeAllOf?.("ada") ?? Effect.void
+      const asked = ["owned", "other"].map((session) => ({ session, epoch: 1 }))
+      assert.deepStrictEqual(yield* owners.lost(lease.process, asked), ["owned"])
+      assert.deepStrictEqual(yield* owners.locate("owned"), { _tag: "Unknown" })
+      assert.isUndefined(yield* owners.claim("owned", 1, lease))
+      assert.isUndefined(yield* sessions.load("s599"))
+      assert.isDefined(yield* sessions.load("other"))
+      const [sum, bytes] = yield* weighed(prefix, "sessions")
+      assert.strictEqual(sum, bytes)
+      assert.isAbove(bytes, 0)
+    }).pipe(Effect.scoped, Effect.provide(redis)))
+
   it.live("a claim fences the writes of the former owner in every store at once", () =>
     Effect.gen(function*() {
       const { events, owners, sessions } = yield* newStores()

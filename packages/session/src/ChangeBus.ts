@@ -3,12 +3,11 @@
  *
  * @stability unstable
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as ChangeBusImplementation from "./internal/bus/ChangeBusImplementation.ts"
-import type * as Shape from "./internal/bus/ChangeBusShape.ts"
+import * as Shape from "./internal/bus/ChangeBusShape.ts"
 import * as ChannelInMemory from "./internal/bus/ChannelInMemory.ts"
 import * as NumericOption from "./internal/NumericOption.ts"
 
@@ -51,7 +50,14 @@ export interface ChangeBusShape extends Shape.ChangeBusShape {}
  *
  * @category services
  */
-export class ChangeBus extends Context.Service<ChangeBus, ChangeBusShape>()("@effect-mcp/session/ChangeBus") {}
+export const ChangeBus: typeof Shape.ChangeBus = Shape.ChangeBus
+
+/**
+ * The type of the service {@link ChangeBus}.
+ *
+ * @category services
+ */
+export type ChangeBus = Shape.ChangeBus
 
 /**
  * The functions that a {@link ChangeConnection} calls while it receives.

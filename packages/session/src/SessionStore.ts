@@ -112,6 +112,12 @@ export class SessionStore extends Context.Service<SessionStore, {
   ) => Effect.Effect<void, SessionStoreError | SupersededError>
   /** Deletes a session. Does nothing for an unknown session. */
   readonly remove: (id: string, epoch: number) => Effect.Effect<void, SessionStoreError | SupersededError>
+  /**
+   * Deletes all sessions of a principal, whatever their epochs, and their owners if it has them. It can delete sessions
+   * that are stored at the same time, or leave them. `SessionHost.closePrincipal` uses it. Without it, sessions of other
+   * processes that do not live, or are paused, stay.
+   */
+  readonly removeAllOf?: ((principal: string) => Effect.Effect<void, SessionStoreError>) | undefined
 }>()("@effect-mcp/session/SessionStore") {}
 
 /**
@@ -235,7 +241,11 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
       remove: (id, epoch) =>
         writing(id, epoch, () => {
           sessions.delete(id)
-        })
+        }),
+      removeAllOf: (principal) => {
+        for (const id of sessions.names()) if (sessions.peek(id)?.session.principal === principal) sessions.delete(id)
+        return Exit.void
+      }
     }
   })
 

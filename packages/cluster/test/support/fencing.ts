@@ -51,6 +51,24 @@ const begin = (database: Database.Database) =>
     return owners
   })
 
+/** The sessions of a principal that are deleted are lost for their owners, and no process can claim them. */
+export const removedPrincipal = (one: Database.Database, other: Database.Database) =>
+  Effect.gen(function*() {
+    const owners = yield* begin(one)
+    yield* owners.renew({ ...old, millis: 60_000 })
+    yield* owners.claim("t", 0, young)
+    yield* sessionsOf(one).create(sessionOf("t", "bob"))
+    const { removeAllOf } = sessionsOf(other)
+    yield* removeAllOf?.("ada") ?? Effect.void
+    const sessions = [{ session: "s", epoch: 1 }, { session: "t", epoch: 1 }]
+    assert.deepStrictEqual(yield* owners.lost(old.process, sessions.slice(0, 1)), ["s"])
+    assert.deepStrictEqual(yield* owners.lost(young.process, sessions.slice(1)), [])
+    assert.deepStrictEqual(yield* owners.locate("s"), { _tag: "Unknown" })
+    assert.isUndefined(yield* owners.claim("s", 1, young))
+    assert.isUndefined(yield* sessionsOf(one).load("s"))
+    assert.isDefined(yield* sessionsOf(one).load("t"))
+  })
+
 const claim = (database: Database.Database) => ownersOf(database).claim("s", 1, { ...young, millis: 1 })
 
 /** An append that commits late delays the claim, and its event is part of the take-over. */

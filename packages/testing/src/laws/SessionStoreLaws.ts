@@ -372,6 +372,26 @@ export const laws = (
       assert.strictEqual((yield* store.load(id))?.epoch, 4)
       yield* store.remove(id, 4)
       assert.strictEqual(yield* store.load(id), undefined)
+    }),
+
+    law("all sessions of one principal are deleted, and none of another", function*(store) {
+      if (store.removeAllOf === undefined) return
+      const { removeAllOf } = store
+      const principal = yield* newId
+      const others = [undefined, "", principal.toUpperCase(), `${principal} `]
+      const own: Array<StoredSession> = []
+      for (const epoch of [1, 2, 7]) own.push({ ...yield* sessionOf(yield* newId), principal, epoch })
+      const foreign: Array<StoredSession> = []
+      for (const other of others) foreign.push({ ...yield* sessionOf(yield* newId), principal: other })
+      yield* Effect.forEach([...own, ...foreign], (session) => store.create(session))
+      yield* removeAllOf(principal)
+      for (const { id } of own) assert.strictEqual(yield* store.load(id), undefined)
+      for (const session of foreign) assert.deepStrictEqual(whole(yield* store.load(session.id)), whole(session))
+      // A late use does not bring a session back.
+      for (const { epoch, id, usedAt } of own) yield* store.touch(id, epoch, usedAt + lag)
+      for (const { id } of own) assert.strictEqual(yield* store.load(id), undefined)
+      yield* removeAllOf(principal)
+      yield* removeAllOf(yield* newId)
     })
   ]
 }

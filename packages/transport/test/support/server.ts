@@ -1,6 +1,7 @@
 /** A server of Streamable HTTP on a real socket, and a record of its events and logs. */
 import { Content, McpError, type Tool } from "@effect-mcp/protocol"
 import {
+  ChangeBus,
   type EventStore,
   type Handlers,
   type RequestContext,
@@ -51,6 +52,7 @@ export interface Settings {
   readonly sessionStore?: SessionStore.SessionStore["Service"] | undefined
   readonly owners?: SessionOwners.SessionOwners["Service"] | undefined
   readonly authentication?: Authentication["Service"] | undefined
+  readonly bus?: ChangeBus.ChangeBus["Service"] | undefined
 }
 
 /** A server that runs, as a test observes it. */
@@ -65,11 +67,14 @@ export interface Served {
 }
 
 /** Provides the services that a server finds in its context. */
-export const services = ({ authentication, owners, sessionStore, store }: Settings): Layer.Layer<Authentication> => {
+export const services = (
+  { authentication, bus, owners, sessionStore, store }: Settings
+): Layer.Layer<Authentication> => {
   let context: Context.Context<never> = Context.empty()
   if (store !== undefined) context = Context.add(context, EventStoreTag, store)
   if (sessionStore !== undefined) context = Context.add(context, SessionStoreTag, sessionStore)
   if (owners !== undefined) context = Context.add(context, SessionOwners.SessionOwners, owners)
+  if (bus !== undefined) context = Context.add(context, ChangeBus.ChangeBus, bus)
   return Layer.merge(
     Layer.succeedContext(context),
     authentication === undefined ? anonymous : Layer.succeed(Authentication, authentication)

@@ -143,6 +143,18 @@ if row[2] then forget(ARGV[3]) end
 return 1
 `)
 
+/** Deletes sessions of a principal, with their owners and epochs. Some may have expired. */
+const removeAll = Lua.always<number>(`
+${forgetting}
+local own = redis.call('ZRANGE', KEYS[1], 0, 499)
+for _, session in ipairs(own) do
+  forget(session)
+  redis.call('DEL', prefix .. 'session:' .. session)
+  redis.call('ZREM', KEYS[1], session)
+end
+return #own
+`)
+
 /** Limits of the stored sessions. */
 export interface Bounds {
   readonly maxSessions: number
@@ -233,6 +245,14 @@ export const make = (
     remove: (id, epoch) => {
       const session = Digest.of(id)
       return written(epoch, run(remove, key(`session:${session}`), epoch, session))
+    },
+    removeAllOf: (principal) => {
+      const batch = Effect.suspend(() => run(removeAll, key(`principal:${Principal.keyOf(principal)}`)))
+      const rest: Effect.Effect<void, SessionStore.SessionStoreError> = Effect.flatMap(
+        failing(batch),
+        (removed) => removed === 0 ? Effect.void : rest
+      )
+      return rest
     }
   }
 }

@@ -8,6 +8,7 @@ import * as Digest from "../Digest.ts"
 import * as Principal from "../Principal.ts"
 import { trust } from "../trust.ts"
 import type { Database } from "./Database.ts"
+import * as PrincipalRows from "./PrincipalRows.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 /** The limits that a write checks. A sweep checks those of the whole store. */
@@ -160,6 +161,11 @@ export const make = (
           epoch,
           sql`delete from ${sessions} where id = ${key} and epoch <= ${epoch} returning id`
         )
-      })
+      }),
+    removeAllOf: (principal) =>
+      Effect.mapError(
+        PrincipalRows.removeAll(database, principal),
+        (cause) => new SessionStore.SessionStoreError({ cause })
+      )
   }
 }

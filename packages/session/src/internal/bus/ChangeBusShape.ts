@@ -1,5 +1,6 @@
 /** The shapes of a bus, and what it needs of the channel that all processes share. */
 
+import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -37,6 +38,9 @@ export interface ChangeBusShape {
   /** Whether changes arrive at present. After a time without, the listeners learn of a gap. */
   readonly isConnected: Effect.Effect<boolean>
 }
+
+/** The bus, as one process sees it. */
+export class ChangeBus extends Context.Service<ChangeBus, ChangeBusShape>()("@effect-mcp/session/ChangeBus") {}
 
 /** The functions that a `ChangeConnection` calls while it receives. */
 export interface ChangeReceiver {

@@ -86,6 +86,11 @@ export class HostOwners {
     return this.#owners.owns(id, epoch)
   }
 
+  /** Closes the sessions that this process has claimed and that the store gives it no longer. */
+  get check(): Effect.Effect<void> {
+    return this.#owners.check
+  }
+
   /** Frees a session that was unloaded here. */
   release({ epoch, id }: { readonly epoch: number; readonly id: string }): Effect.Effect<void> {
     return this.#owners.release(id, epoch)

@@ -17,6 +17,7 @@ import * as Limits from "../../Limits.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { SessionStore, SessionStoreError } from "../../SessionStore.ts"
 import type { TransportError } from "../../TransportError.ts"
+import { ChangeBus } from "../bus/ChangeBusShape.ts"
 import * as ForeignCall from "../engine/ForeignCall.ts"
 import { Timer } from "../engine/Timer.ts"
 import { SessionOwners } from "../owners/SessionOwnersShape.ts"
@@ -30,6 +31,7 @@ import * as Expiry from "./Expiry.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
 import { HostOwners } from "./HostOwners.ts"
 import * as HostStore from "./HostStore.ts"
+import { PrincipalEnds } from "./PrincipalEnds.ts"
 import * as ResolvedLimits from "./ResolvedLimits.ts"
 import * as Restorer from "./Restorer.ts"
 import { SessionCloser } from "./SessionCloser.ts"
@@ -69,7 +71,7 @@ interface Environment {
 
 /**
  * Makes a host. Leaving the scope drains it. The handlers run with the services of the calling program, and a
- * `SessionStore` among them is used, and `SessionOwners` beside one.
+ * `SessionStore` among them is used, and `SessionOwners` beside one. `closePrincipal` uses a `ChangeBus`.
  */
 export const make = Effect.fnUntraced(function*(
   handlers: Handlers.Handlers<"client", unknown>,
@@ -82,6 +84,7 @@ export const make = Effect.fnUntraced(function*(
   const host = new SessionHostImplementation(handlers, options, { context, clock, scope })
   const owners = Context.getOption(context, SessionOwners)
   if (Option.isSome(owners)) yield* owners.value.onLost((id, epoch) => host.lost(id, epoch))
+  yield* host.ends.listen
   yield* Effect.addFinalizer(() => host.shutDown())
   return host
 })
@@ -107,6 +110,7 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly #principals: SessionPrincipals
   readonly #opener: SessionOpener
   readonly #closer: SessionCloser
+  readonly ends: PrincipalEnds
   readonly #restorer: Restorer.Restorer<HostFullError | OwnerUnknownError | TransportError> | undefined
   readonly stateless: StatelessServerImplementation.StatelessServer
   readonly calls: SessionHostShape["calls"]
@@ -168,6 +172,19 @@ export class SessionHostImplementation implements SessionHostShape {
         })
     ))
     this.#principals = new SessionPrincipals({ sessions: table.all, store: this.#store })
+    this.ends = new PrincipalEnds({
+      bus: Option.getOrUndefined(Context.getOption(context, ChangeBus)),
+      store: Option.getOrUndefined(store),
+      owners: this.#owners,
+      principals: () =>
+        new Set([
+          ...table.live().flatMap(({ principal }) => principal === undefined ? [] : [principal.id]),
+          ...this.stateless.principals()
+        ]),
+      end: (principal) => this.#endPrincipal(principal),
+      endStreams: () => this.stateless.endPrincipalStreams(),
+      fork
+    })
     this.#firstCheckMillis = Math.min(
       ...Object.values(this.#lifetimes),
       this.#store === undefined ? Number.POSITIVE_INFINITY : HostStore.touchIntervalMillis
@@ -281,15 +298,7 @@ export class SessionHostImplementation implements SessionHostShape {
       )
     })
 
-  readonly closePrincipal: SessionHostShape["closePrincipal"] = (id) =>
-    Effect.suspend(() => {
-      this.stateless.endStreamsOf(id)
-      return Effect.forEach(
-        this.#table.live().filter(({ principal }) => principal?.id === id),
-        (hosted) => hosted.close(CloseReason.requested),
-        { concurrency: "unbounded", discard: true }
-      )
-    })
+  readonly closePrincipal: SessionHostShape["closePrincipal"] = (id) => this.ends.end(id)
 
   readonly sessions: SessionHostShape["sessions"] = Effect.sync(() => this.#table.list())
 
@@ -338,6 +347,18 @@ export class SessionHostImplementation implements SessionHostShape {
       })
     )
   })
+
+  /** Ends what a principal has at this host. */
+  #endPrincipal(id: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.stateless.endStreamsOf(id)
+      return Effect.forEach(
+        this.#table.live().filter(({ principal }) => principal?.id === id),
+        (hosted) => hosted.close(CloseReason.requested),
+        { concurrency: "unbounded", discard: true }
+      )
+    })
+  }
 
   /**
    * Runs what `onDrain` has added. A defect of one drain affects neither the others nor the sessions. One that takes
@@ -425,6 +446,7 @@ export class SessionHostImplementation implements SessionHostShape {
     return this.drain.pipe(
       Effect.andThen(this.#store === undefined ? Effect.void : this.#store.stop()),
       Effect.andThen(this.#restorer === undefined ? Effect.void : this.#restorer.stop()),
+      Effect.andThen(this.ends.stop()),
       Effect.andThen(Scope.close(this.#scope, Exit.void))
     )
   }

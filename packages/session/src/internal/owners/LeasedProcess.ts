@@ -192,6 +192,18 @@ export class LeasedProcess implements Service {
 
   readonly remove: Service["remove"] = (session, epoch) => this.#endOwnership(session, { operation: "remove", epoch })
 
+  readonly check: Service["check"] = Effect.suspend(() => {
+    const sessions = Array.from(this.#claimed, ([session, epoch]) => ({ session, epoch }))
+    const batches = Array.from(
+      { length: Math.ceil(sessions.length / batchSize) },
+      (_, index) => sessions.slice(index * batchSize, (index + 1) * batchSize)
+    )
+    return Effect.catchCause(
+      Effect.forEach(batches, (batch) => this.#askFor(batch, deadlineMillis), { discard: true }),
+      (cause) => this.#warn("check its sessions", cause)
+    )
+  })
+
   readonly onLost: Service["onLost"] = (listener) =>
     Effect.asVoid(Effect.acquireRelease(
       Effect.sync(() => this.#listeners.add(listener)),
@@ -370,15 +382,20 @@ export class LeasedProcess implements Service {
     const sessions = this.#unconfirmed ??= Array.from(this.#claimed, ([session, epoch]) => ({ session, epoch }))
     while (sessions.length > 0) {
       const batch = sessions.slice(-batchSize)
-      const lost = new Set(
-        yield* this.#call("lost", this.#millis / 2, () => this.#store.lost(this.process, batch))
-      )
-      for (const { epoch, session } of batch) if (lost.has(session)) this.#lose(session, epoch)
+      yield* this.#askFor(batch, this.#millis / 2)
       sessions.length -= batch.length
       if (monotonicMillis(this.#clock) >= dueAt) break
     }
     return sessions.length === 0 && this.#stands(this.#renewedUntil)
   })
+
+  /** Asks which of these sessions this process has lost, and reports them. */
+  #askFor(batch: ReadonlyArray<ClaimedSession>, millis: number): Effect.Effect<void, SessionOwnersError> {
+    return Effect.map(this.#call("lost", millis, () => this.#store.lost(this.process, batch)), (ids) => {
+      const lost = new Set(ids)
+      for (const { epoch, session } of batch) if (lost.has(session)) this.#lose(session, epoch)
+    })
+  }
 
   #lose(session: string, epoch: number): void {
     if (this.#disown(session, epoch)) { for (const listener of this.#listeners) listener(session, epoch) }
@@ -422,7 +439,7 @@ export class LeasedProcess implements Service {
   }
 
   #warn(
-    failed: Ending["operation"] | "retire" | `settle an earlier ${Unsettled["operation"]}`,
+    failed: Ending["operation"] | "check its sessions" | "retire" | `settle an earlier ${Unsettled["operation"]}`,
     cause: Cause.Cause<unknown>
   ): Effect.Effect<void> {
     return this.#warnings.take(monotonicMillis(this.#clock))

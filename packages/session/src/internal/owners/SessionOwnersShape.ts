@@ -98,7 +98,7 @@ export interface Options {
   readonly address?: string | undefined
   /**
    * The time for which a renewal extends the lease. Sessions of a process that was killed are taken over after this
-   * time. A lease is renewed four times as often. Default 2 seconds.
+   * time. A lease is renewed four times within that time. Default 2 seconds.
    */
   readonly leaseTime?: Duration.Input | undefined
 }
@@ -141,8 +141,13 @@ export interface SessionOwnersShape {
   /** Deletes a session of this process that has ended. A failure is logged, and the session is deleted later. */
   readonly remove: (session: string, epoch: number) => Effect.Effect<void>
   /**
+   * Asks the store which of its sessions this process still has, and reports those that it has lost: sessions that were
+   * deleted while their owner lived. A failure is logged.
+   */
+  readonly check: Effect.Effect<void>
+  /**
    * Calls a function with each session that this process has lost while its lease was over, before `isAlive` returns
-   * `true` again. The function must not throw, and must not wait.
+   * `true` again, or that `check` finds. The function must not throw, and must not wait.
    */
   readonly onLost: (listener: (session: string, epoch: number) => void) => Effect.Effect<void, never, Scope.Scope>
 }

@@ -201,6 +201,10 @@ export const endSome = (
   for (const listener of listeners) if (which(listener.owner)) listener.end()
 }
 
+/** Returns the ids of the principals that have streams. */
+export const ownersOf = ({ listeners = new Set() }: Listeners): ReadonlyArray<string> =>
+  Array.from(listeners).flatMap(({ owner }) => owner === undefined ? [] : [owner.id])
+
 /** Returns the time at which the next identity of an owner expires, in milliseconds since the epoch, or `Infinity`. */
 export const nextExpiry = ({ listeners = new Set() }: Listeners, now: number): number => {
   let next = Number.POSITIVE_INFINITY

@@ -52,6 +52,10 @@ export interface StatelessServer {
    * on.
    */
   readonly endStreamsOf: (principal: string) => void
+  /** Ends the streams of notifications of all principals, as `endStreamsOf` does. Their clients may listen again. */
+  readonly endPrincipalStreams: () => void
+  /** Returns the ids of the principals that have streams of notifications. */
+  readonly principals: () => ReadonlyArray<string>
   /**
    * Ends all streams of notifications with their results, and later ones at once (SUB-07). Then waits until no request
    * is in flight, at most for `limits.gracefulTimeout`.
@@ -169,6 +173,8 @@ export const makeWith = (
       return error
     },
     endStreamsOf: (id) => ListenStream.endSome(server, (owner) => owner?.id === id),
+    endPrincipalStreams: () => ListenStream.endSome(server, (owner) => owner !== undefined),
+    principals: () => ListenStream.ownersOf(server),
     drain: Effect.suspend(() => {
       ListenStream.endAll(server)
       expiry.rest()
