@@ -5,8 +5,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
+import { type Client, nameOf } from "../ClientName.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import type { SessionOwnersError, SessionOwnersShape } from "../owners/SessionOwnersShape.ts"
+import type { FairTurns } from "./FairTurns.ts"
 import { type OwnerProblem, OwnerUnknownError, type SessionPlace } from "./SessionHostShape.ts"
 
 /** The time that a client waits for the lease of this process, or for a claim. */
@@ -23,6 +25,8 @@ const unowned: SessionPlace = { _tag: "Unowned" }
 export interface Options {
   /** The time of a clock that never jumps, in milliseconds. */
   readonly now: () => number
+  /** The turns of the clients at the store, which they share with the loads of sessions. */
+  readonly turns: FairTurns
 }
 
 /** The outcome of claiming a stored session. `Gone`: it has ended. */
@@ -52,9 +56,13 @@ export class HostOwners {
     this.#within("lease", this.#owners.awaitLease)
   )
 
-  /** Returns where a session is that is not open here. */
-  locate(id: string): Effect.Effect<SessionPlace, OwnerUnknownError> {
-    return Effect.matchCauseEffect(this.#owners.locate(id), {
+  /**
+   * Returns where a session is that is not open here, in the turn of its client. Without turns, a client that causes a
+   * look by each request would take all connections to the store, and the lease of the process would be over.
+   */
+  locate(id: string, client: Client): Effect.Effect<SessionPlace, OwnerUnknownError> {
+    const located = this.#options.turns.run(nameOf(client), this.#owners.locate(id))
+    return Effect.matchCauseEffect(this.#within("store", located), {
       onSuccess: (location) =>
         location._tag === "Owned" && location.process !== this.#owners.process
           ? Exit.succeed<SessionPlace>({ _tag: "Elsewhere", address: location.address, process: location.process })

@@ -12,7 +12,7 @@ import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
 import type * as ForeignCall from "../engine/ForeignCall.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import * as StoreCall from "../engine/StoreCall.ts"
-import { FairTurns } from "./FairTurns.ts"
+import type { FairTurns } from "./FairTurns.ts"
 import type { HostedSession } from "./HostedSession.ts"
 import type { HostOwners } from "./HostOwners.ts"
 
@@ -23,11 +23,11 @@ const deadlineMillis = 5000
 const concurrency = 16
 
 /**
- * The number of concurrent `load` calls. Clients take turns. Each request with an unknown id costs one: a flood of them
+ * The number of concurrent `load` calls, and looks for owners, together. Clients take turns. Each request with an unknown id costs one: a flood of them
  * must leave the store to other calls, such as those that renew the lease of the process. It is less than the
  * connections of a pool, which are ten mostly: with 16 loads, a flood took all of them, and renewals timed out.
  */
-const concurrentLoads = 4
+export const concurrentLoads = 4
 
 /** The time between two rounds of `touch` calls. The store may learn of a use this much later. */
 export const touchIntervalMillis = 60_000
@@ -59,6 +59,8 @@ export interface Options {
   superseded(hosted: HostedSession): void
   /** The owners of the sessions, if this process claims them. */
   readonly owners: Pick<HostOwners, "remove"> | undefined
+  /** The turns of the clients at the store. */
+  readonly turns: FairTurns
 }
 
 /** A closed session that may still be in the store. */
@@ -77,7 +79,7 @@ export class HostStore {
    * It owns them until then, so that no other host restores them.
    */
   readonly #undeleted = LeastRecentlyUsed.make<Undeleted>({ size: maxUndeleted, weight: Number.POSITIVE_INFINITY })
-  readonly #loads = new FairTurns(concurrentLoads)
+  readonly #loads: FairTurns
   #warningsLeftOut = 0
   #abandonedCalls = 0
   #touchAt = Number.NEGATIVE_INFINITY
@@ -87,6 +89,7 @@ export class HostStore {
   constructor(store: SessionStore["Service"], options: Options) {
     this.#store = store
     this.#options = options
+    this.#loads = options.turns
   }
 
   /** Loads a session for a client; `undefined` if the store does not have it, or if it was to be removed. */

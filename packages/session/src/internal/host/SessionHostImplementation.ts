@@ -28,6 +28,7 @@ import * as StatelessServerImplementation from "../server/StatelessServerImpleme
 import { thisPackage } from "../thisPackage.ts"
 import * as Broadcast from "./Broadcast.ts"
 import * as Expiry from "./Expiry.ts"
+import { FairTurns } from "./FairTurns.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
 import { HostOwners } from "./HostOwners.ts"
 import * as HostStore from "./HostStore.ts"
@@ -154,10 +155,11 @@ export class SessionHostImplementation implements SessionHostShape {
     this.#expiry = new Expiry.Expiry({ clock, sessions: table.all, lifetimes: this.#lifetimes, fork })
     this.#slots = new SessionSlots({ limits: this.#limits, now: () => this.#expiry.now(steady()), steady })
     const store = Context.getOption(context, SessionStore)
+    const turns = new FairTurns(HostStore.concurrentLoads)
     // Without a store, no other process can take a session over.
     this.#owners = Option.getOrUndefined(Option.map(
       Option.isSome(store) ? Context.getOption(context, SessionOwners) : Option.none(),
-      (owners) => new HostOwners(owners, { now: steady })
+      (owners) => new HostOwners(owners, { now: steady, turns })
     ))
     this.#store = Option.getOrUndefined(Option.map(
       store,
@@ -168,7 +170,8 @@ export class SessionHostImplementation implements SessionHostShape {
           fork,
           failed: (hosted, operation, cause) => this.#emit(hosted, { _tag: "SessionStoreFailed", operation, cause }),
           superseded: (hosted) => this.#closer.supersede(hosted),
-          owners: this.#owners
+          owners: this.#owners,
+          turns
         })
     ))
     this.#principals = new SessionPrincipals({ sessions: table.all, store: this.#store })
@@ -268,9 +271,11 @@ export class SessionHostImplementation implements SessionHostShape {
       id
     )
 
-  readonly locate: SessionHostShape["locate"] = (id) => {
+  readonly locate: SessionHostShape["locate"] = (id, principal, client) => {
     if (this.#table.find(id) !== undefined) return here
-    return this.#owners === undefined ? unowned : this.#owners.locate(id)
+    if (this.#owners === undefined) return unowned
+    const owners = this.#owners
+    return Effect.suspend(() => owners.locate(id, { principal, client: client?.() }))
   }
 
   readonly ready: SessionHostShape["ready"] = ({ id }) => {

@@ -284,9 +284,13 @@ export interface SessionHostShape {
   /**
    * Returns where the session with this id is. It is an `Exit` if the session is open here, and if the host has no
    * `SessionOwners`. The place of a session of another process may be one second old; `SessionOwners.invalidate`
-   * corrects it.
+   * corrects it. Clients take turns at the store, by their principals and by what `client` returns, as in `belongs`.
    */
-  readonly locate: (id: string) => Effect.Effect<SessionPlace, OwnerUnknownError>
+  readonly locate: (
+    id: string,
+    principal?: Principal,
+    client?: () => string | undefined
+  ) => Effect.Effect<SessionPlace, OwnerUnknownError>
   /**
    * Returns whether a session may be served now: whether it is open here, and its process owns it. It is an `Exit`
    * while the lease of this process stands, and for a session that is not shared. Waits up to 5 seconds for the lease
