@@ -332,8 +332,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "sends a request again that may have been processed",
     at: "SessionForwarding.#attempts",
-    original: "if (isProcessed && !attempt.isAnswer()) {",
-    broken: "if (isProcessed && body._tag === \"Streamed\") {"
+    original: "if (mayBeProcessed && !attempt.isAnswer()) {",
+    broken: "if (mayBeProcessed && body._tag === \"Streamed\") {"
   },
   {
     name: "serves a session of another process",

@@ -50,9 +50,9 @@ export const make = ({ after, network, record, server }: Options): Forwarder["Se
         ended()
         record({ _tag: "ForwardEnded", exchange, isUnprocessed })
       }
-      const fail = (isProcessed: boolean, cause: unknown): void => {
-        end(!isProcessed)
-        resume(Effect.fail(new ForwardError({ isProcessed, cause })))
+      const fail = (mayBeProcessed: boolean, cause: unknown): void => {
+        end(!mayBeProcessed)
+        resume(Effect.fail(new ForwardError({ mayBeProcessed, cause })))
       }
       const close = (): void => {
         disconnect()

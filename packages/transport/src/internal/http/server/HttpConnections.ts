@@ -34,9 +34,14 @@ const checks = 4
 /** Smaller responses are bounded by their number alone, because few of them can wait on one connection. */
 const largeBytes = 16_384
 
-/** Returns the bytes of a response of known length; 0 for an event stream, which has a watchdog. */
-const bytesOf = ({ body }: HttpServerResponse): number =>
-  body._tag === "Uint8Array" || body._tag === "Stream" ? body.contentLength ?? 0 : 0
+/**
+ * Returns the bytes of a response of known length; 0 for an event stream, which has a watchdog. A forwarded response
+ * holds few, because it is read from the other process as the client reads it.
+ */
+const bytesOf = ({ body }: HttpServerResponse): number => {
+  if (body._tag === "Raw") return 1
+  return body._tag === "Uint8Array" || body._tag === "Stream" ? body.contentLength ?? 0 : 0
+}
 
 const isSent = (response: ServerResponse): boolean => response.writableFinished || response.destroyed
 

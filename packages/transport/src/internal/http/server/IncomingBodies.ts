@@ -47,7 +47,14 @@ const checks = 4
 const closing = { connection: "close" }
 
 /** The most chunks of a body. Each costs about 5 microseconds, and the client chooses their size. */
-const maxChunks = 16_384
+export const maxChunks = 16_384
+
+/** Rejects a body with more chunks. */
+export const tooManyChunks = HttpResponses.error(
+  413,
+  `The body has more than ${maxChunks} chunks; send larger chunks`,
+  { headers: closing }
+)
 
 const ignored = () => {}
 
@@ -75,9 +82,6 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
   const { bodyMillis, budget, maxMessageBytes, maxTotalIncomingBytes } = limits
   const maxBodySize = ByteSize.bytes(maxMessageBytes)
   const tooLarge = HttpResponses.error(413, `The body is larger than ${maxMessageBytes} bytes (maxMessageBytes)`)
-  const tooManyChunks = HttpResponses.error(413, `The body has more than ${maxChunks} chunks; send larger chunks`, {
-    headers: closing
-  })
   const timedOut = HttpResponses.error(408, `The body did not arrive within ${bodyMillis} ms (bodyTimeout)`, {
     headers: closing
   })

@@ -18,6 +18,7 @@ import { turns } from "../../../support/eventLoop.ts"
 import { clientAt, makeStores, startProcess, type Stores } from "../../../support/fleet.ts"
 import { connect, exchange, type RequestOptions, send } from "../../../support/httpClient.ts"
 import { until } from "../../../support/process.ts"
+import { connectRaw, postText } from "../../../support/rawConnection.ts"
 import { hostOf, services, type Settings, text, tools } from "../../../support/server.ts"
 
 const handlersOf = (name: string) => tools({ who: Effect.succeed(text(name)) })
@@ -385,7 +386,107 @@ describe.concurrent("a process", () => {
   }
 })
 
+describe.concurrent("a body that is long, or that the client sends slowly,", () => {
+  const long = JSON.stringify({ jsonrpc: "2.0", id: 8, method: "ping", params: { x: "y".repeat(100_000) } })
+
+  /** Sends the first 70,000 characters of a POST, and waits until the process has begun to forward them. */
+  const begin = Effect.fnUntraced(function*(process: { readonly port: number }, requests: ReadonlyArray<string>) {
+    const connection = yield* connectRaw(process)
+    connection.write(postText(long, { "mcp-session-id": "s" }).slice(0, -long.length) + long.slice(0, 70_000))
+    yield* until(() => requests.length > 0)
+    return connection
+  })
+
+  it.live("is carried out, whatever the time that the client takes to send it", () =>
+    Effect.gen(function*() {
+      let received = ""
+      const { process, requests } = yield* start((socket, head) => {
+        received += head
+        socket.removeAllListeners("data").on("data", (chunk) => {
+          received += chunk.toString("latin1")
+          if (received.includes("y\"}}")) socket.write(json("{}"))
+        })
+      }, { http: { forwardTimeout: "3 seconds" } })
+      const connection = yield* begin(process, requests)
+      yield* Effect.sleep("4 seconds")
+      connection.write(long.slice(70_000))
+      yield* until(() => connection.statuses.length > 0)
+      assert.deepStrictEqual(connection.statuses, [200])
+    }))
+
+  it.live("was not processed by an owner that did not have all of it, and its connection is closed", () =>
+    Effect.gen(function*() {
+      const { process, requests } = yield* start((socket) => socket.resetAndDestroy())
+      const connection = yield* begin(process, requests)
+      yield* until(() => connection.isClosed)
+      assert.deepStrictEqual(connection.statuses, [503])
+      assert.include(connection.received, "it was not processed")
+      assert.include(connection.received.toLowerCase(), "connection: close")
+    }))
+
+  it.live("is sent within bodyTimeout and forwardTimeout, or the connection is closed", () =>
+    Effect.gen(function*() {
+      const options = { http: { bodyTimeout: "200 millis", forwardTimeout: "200 millis" } } as const
+      const { process, requests, sockets } = yield* start((socket) => socket.pause(), options)
+      const connection = yield* begin(process, requests)
+      yield* until(() => connection.isClosed)
+      assert.deepStrictEqual(connection.statuses, [503])
+      yield* until(() => sockets.size === 0 || connection.isClosed)
+    }))
+
+  it.live("has at most 16,384 chunks in its beginning", () =>
+    Effect.gen(function*() {
+      const { process, requests } = yield* start((socket) => socket.write(json("{}")))
+      const connection = yield* connectRaw(process)
+      const chunks = Array.from("y".repeat(16_385), (byte) => `1\r\n${byte}\r\n`).join("")
+      connection.write(postText("", { "transfer-encoding": "chunked", "mcp-session-id": "s" }) + chunks)
+      yield* until(() => connection.isClosed)
+      assert.deepStrictEqual([connection.statuses, requests.length], [[413], 0])
+    }))
+})
+
 describe.concurrent("a forwarding process", () => {
+  it.live("closes the connection of a client that reads nothing of a forwarded response", () =>
+    Effect.gen(function*() {
+      const { process, sockets } = yield* start(
+        (socket) => socket.write(json("x".repeat(16 * 1024 * 1024))),
+        { http: { writeTimeout: "200 millis" } }
+      )
+      const connection = yield* connectRaw(process)
+      connection.stall()
+      connection.write(postText(JSON.stringify(ping.body), { "mcp-session-id": "s" }))
+      yield* until(() => sockets.size === 1)
+      yield* until(() => sockets.size === 0)
+      connection.socket.resume()
+      yield* until(() => connection.isClosed)
+      assert.isBelow(connection.received.length, 16 * 1024 * 1024)
+    }))
+
+  it.live("looks up the owners of few sessions at a time, whatever the header says", () =>
+    Effect.gen(function*() {
+      const stores = yield* makeStores
+      yield* startOwner(stores, (socket) => socket.write(json("{}")))
+      let active = 0
+      let most = 0
+      const { ownerStore } = stores
+      const counting = {
+        ...methodsOf(ownerStore),
+        locate: (session: string) =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => {
+              most = Math.max(most, ++active)
+            }),
+            () => Effect.delay(Effect.suspend(() => ownerStore.locate(session)), "10 millis"),
+            () => Effect.sync(() => active--)
+          )
+      }
+      const process = yield* startProcess({ ...stores, ownerStore: counting }, handlersOf("process"))
+      const forged = { ...ping, headers: { ...ping.headers, "mcp-forwarded": "x" } }
+      const responses = yield* Effect.replicateEffect(exchange(process, forged), 40, { concurrency: "unbounded" })
+      assert.deepStrictEqual(new Set(responses.map(({ status }) => status)), new Set([421]))
+      assert.isAtMost(most, 4)
+    }))
+
   it.live("closes an idle connection before the time after which the owner closes it", () =>
     Effect.gen(function*() {
       // An owner that never closes it, so the forwarding process does.

@@ -7,11 +7,11 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { RequestBody } from "./RequestBody.ts"
 
 /**
- * The failure of sending a request to another process. `isProcessed` says whether the process may have processed it. If
- * not, it can be sent again: no connection was made, or the process replied with 421.
+ * The failure of sending a request to another process. `mayBeProcessed` says whether the process may have processed it.
+ * If not, it can be sent again: no connection was made, not all of the body was sent, or the process replied with 421.
  */
 export class ForwardError extends Data.TaggedError("ForwardError")<{
-  readonly isProcessed: boolean
+  readonly mayBeProcessed: boolean
   /** Whether no process can receive the request: its target or a header has a character that HTTP/1.1 does not have. */
   readonly isInvalid?: boolean
   readonly cause: unknown
@@ -30,7 +30,9 @@ export interface ForwardedRequest {
   readonly isAnswer: () => boolean
   /** The request of the client. The other request ends with its connection. */
   readonly of: HttpServerRequest
-  /** The time in which the response must begin, in milliseconds. */
+  /** The time in which a body that the client still sends must be sent, in milliseconds. */
+  readonly bodyMillis: number
+  /** The time in which the response must begin after the request was sent, in milliseconds. */
   readonly headersMillis: number
   /** The time in which something more of the response must arrive, while the client reads it, in milliseconds. */
   readonly silenceMillis: number

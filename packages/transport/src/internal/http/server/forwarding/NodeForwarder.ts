@@ -127,6 +127,7 @@ const send = (agents: Agents, forwarded: ForwardedRequest) =>
   Effect.callback<HttpServerResponse.HttpServerResponse, ForwardError>((resume) => {
     let isConnected = false
     let isClosed = false
+    let hasEnded = false
     const onClose = forwarded.begin()
     let timer: ReturnType<typeof setTimeout> | undefined
     const close = () => {
@@ -135,21 +136,26 @@ const send = (agents: Agents, forwarded: ForwardedRequest) =>
       clearTimeout(timer)
       onClose()
     }
-    const fail = (cause: unknown, isProcessed = isConnected) => {
+    // A process does not process a request that it does not have completely.
+    const fail = (cause: unknown, mayBeProcessed = isConnected && isBodySent(forwarded)) => {
+      hasEnded = true
       clearTimeout(timer)
-      resume(Effect.fail(new ForwardError({ isProcessed, cause })))
+      resume(Effect.fail(new ForwardError({ mayBeProcessed, cause })))
     }
     let request: http.ClientRequest
     try {
       request = open(agents, forwarded)
     } catch (cause) {
       close()
-      return resume(Effect.fail(new ForwardError({ isProcessed: false, isInvalid: true, cause })))
+      return resume(Effect.fail(new ForwardError({ mayBeProcessed: false, isInvalid: true, cause })))
     }
     const failLate = (limit: number) => {
-      const cause = new Error(
-        isConnected ? `no response began within ${limit} ms` : `no connection was made within ${limit} ms`
-      )
+      const problem = !isConnected
+        ? "no connection was made"
+        : isBodySent(forwarded)
+        ? "no response began"
+        : "the body was not sent"
+      const cause = new Error(`${problem} within ${limit} ms`)
       fail(cause)
       request.destroy(cause)
     }
@@ -159,7 +165,12 @@ const send = (agents: Agents, forwarded: ForwardedRequest) =>
     }
     const onConnected = () => {
       isConnected = true
-      watch(forwarded.headersMillis)
+      const { bodyMillis, headersMillis } = forwarded
+      watch(isBodySent(forwarded) ? headersMillis : bodyMillis + headersMillis)
+      // The response may begin earlier, and the process breaks off the body then.
+      request.once("finish", () => {
+        if (!hasEnded) watch(headersMillis)
+      })
       sendBody(request, forwarded)
     }
     watch(connectMillis)
@@ -179,6 +190,7 @@ const send = (agents: Agents, forwarded: ForwardedRequest) =>
       fail(new Error("the process has upgraded the connection"))
     })
     request.on("response", (message) => {
+      hasEnded = true
       clearTimeout(timer)
       message.on("error", () => {})
       if (message.statusCode === misdirected) {

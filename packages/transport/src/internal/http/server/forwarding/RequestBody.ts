@@ -2,10 +2,10 @@
 import { ErrorCode } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import { type HttpServerResponse, setHeaders } from "effect/http/HttpServerResponse"
 import type { Readable } from "node:stream"
 import * as HttpResponses from "../HttpResponses.ts"
-import { sendContinue } from "../IncomingBodies.ts"
+import { maxChunks, sendContinue, tooManyChunks } from "../IncomingBodies.ts"
 import * as NodeMessages from "../NodeMessages.ts"
 
 /**
@@ -19,6 +19,13 @@ export type RequestBody =
   | { readonly _tag: "None" }
   | { readonly _tag: "Kept"; readonly bytes: Uint8Array }
   | { readonly _tag: "Streamed"; readonly begun: ReadonlyArray<Uint8Array>; readonly rest: Readable; isSent: boolean }
+
+/**
+ * Returns the response to a request whose body was begun. The rest that nobody reads would be parsed as the next
+ * request, and the connection would hang until its keep-alive time is over.
+ */
+export const closingUnread = (response: HttpServerResponse, body: RequestBody): HttpServerResponse =>
+  body._tag === "Streamed" && !body.rest.readableEnded ? setHeaders(response, closing) : response
 
 /** A request without a body. */
 export const none: RequestBody = { _tag: "None" }
@@ -49,6 +56,10 @@ const readBeginning = (
     const onData = (chunk: Uint8Array) => {
       begun.push(chunk)
       length += chunk.length
+      if (begun.length > maxChunks) {
+        leave()
+        return resume(Effect.fail(tooManyChunks))
+      }
       if (length <= maxBytes) return
       leave()
       resume(Effect.succeed({ _tag: "Streamed", begun, rest: readable, isSent: false }))

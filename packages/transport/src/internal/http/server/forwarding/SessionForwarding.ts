@@ -199,13 +199,20 @@ export class SessionForwarding {
     const isForwarded = isForwardedRequest(sender)
     // The place that this process remembers may be old. A session must not be claimed, or sent away, because of it.
     if (isForwarded) owners.invalidate(id)
-    const place = yield* Effect.mapError(host.locate(id), (error) => HttpResponses.ownerUnknown(error, undefined))
+    const place = yield* Effect.mapError(
+      this.#placeOf(sender, id),
+      (error) => HttpResponses.ownerUnknown(error, undefined)
+    )
     if (place._tag !== "Unowned") return place
     // The process that has forwarded the request claims the session itself.
     if (isForwarded && (yield* host.health).draining) return yield* Effect.fail(HttpResponses.misdirected)
     const outcome = yield* restore(sender, id)
     return outcome._tag === "Elsewhere" ? outcome : here
   })
+
+  #placeOf({ principal, request }: Sender, id: string) {
+    return this.#options.host.locate(id, principal, () => ClientAddress.of(request))
+  }
 
   /**
    * Forwards a request, as long as no process has processed it. The answer to a question is sent again also if a
@@ -253,7 +260,10 @@ export class SessionForwarding {
         : RequestBody.none
       const kept = body._tag === "Kept" ? body.bytes.length : maxKeptBytes
       if (body._tag !== "None" && !budget.take(kept)) {
-        return yield* this.#end("rejected", unreachable("The process is short of memory"))
+        return yield* Effect.mapError(
+          this.#end("rejected", unreachable("The process is short of memory")),
+          (response) => RequestBody.closingUnread(response, body)
+        )
       }
       // Parsed only if a process does not take the request.
       const isAnswer = () => !single.hasUse() && body._tag === "Kept" && this.#parse(body.bytes)?._tag === "Response"
@@ -261,9 +271,10 @@ export class SessionForwarding {
         holds++
         return release
       })
-      return yield* body._tag === "None"
-        ? attempts
-        : Effect.ensuring(attempts, Effect.sync(() => budget.release(kept)))
+      return yield* body._tag === "None" ? attempts : attempts.pipe(
+        Effect.ensuring(Effect.sync(() => budget.release(kept))),
+        Effect.mapError((response) => RequestBody.closingUnread(response, body))
+      )
     })
     return yield* Effect.ensuring(forwarded, Effect.sync(release))
   })
@@ -283,12 +294,12 @@ export class SessionForwarding {
         const request = RequestBody.withKept(sender.request, body)
         return yield* serve({ ...sender, request })
       }
-      const sent = yield* Effect.result(Effect.raceFirst(this.#send(attempt, place, hold), this.#lost(id, place)))
+      const sent = yield* Effect.result(Effect.raceFirst(this.#send(attempt, place, hold), this.#lost(attempt, place)))
       if (Result.isSuccess(sent)) return yield* Effect.as(this.#count("answered"), sent.success)
-      const { cause, isInvalid, isProcessed } = sent.failure
+      const { cause, isInvalid, mayBeProcessed } = sent.failure
       if (isInvalid === true) return yield* this.#end("rejected", invalid)
       owners.invalidate(id)
-      if (isProcessed && !attempt.isAnswer()) {
+      if (mayBeProcessed && !attempt.isAnswer()) {
         yield* this.#log.warn("a forwarded request got no response, and may have been processed", cause)
         return yield* this.#end("unknown", this.#unknown(attempt))
       }
@@ -316,22 +327,21 @@ export class SessionForwarding {
    */
   readonly #lost = Effect.fnUntraced(function*(
     this: SessionForwarding,
-    id: string,
+    { id, sender }: Asked,
     { process }: Elsewhere
   ): Effect.fn.Return<never, Unusable> {
-    const { owners } = this.#options
     let free = 0
     for (;;) {
       yield* Effect.sleep(watchMillis)
-      const location = Option.getOrUndefined(yield* Effect.option(owners.locate(id)))
+      const place = Option.getOrUndefined(yield* Effect.option(this.#placeOf(sender, id)))
       // The store is away, and the owner may be well.
-      if (location === undefined) continue
-      if (location._tag === "Owned") {
-        if (location.process !== process) break
-        free = 0
-      } else if (++free >= maxFree) break
+      if (place === undefined) continue
+      if (place._tag === "Unowned") {
+        if (++free >= maxFree) break
+      } else if (place._tag === "Elsewhere" && place.process === process) free = 0
+      else break
     }
-    return yield* Effect.fail({ isProcessed: true, cause: new Error("the process has lost the session") })
+    return yield* Effect.fail({ mayBeProcessed: true, cause: new Error("the process has lost the session") })
   })
 
   /** Sends a request once, in a span of its own. */
@@ -340,10 +350,10 @@ export class SessionForwarding {
     { address, process }: Elsewhere,
     begin: () => () => void
   ): Effect.Effect<HttpServerResponse, ForwardError | Unusable> {
-    const { headersMillis, keepAliveMillis, owners } = this.#options
+    const { bodyMillis, headersMillis, keepAliveMillis, owners } = this.#options
     const target = ForwardedHeaders.addressOf(address)
     if (target === undefined) {
-      return Effect.fail({ isProcessed: false, cause: new Error(`not an address of HTTP: ${address}`) })
+      return Effect.fail({ mayBeProcessed: false, cause: new Error(`not an address of HTTP: ${address}`) })
     }
     let end: (() => void) | undefined
     const attributes = {
@@ -368,6 +378,7 @@ export class SessionForwarding {
             body,
             of: request,
             isAnswer,
+            bodyMillis,
             headersMillis,
             silenceMillis: maxSilentIntervals * keepAliveMillis,
             hasBegun: (made) => {
@@ -447,7 +458,7 @@ export const make = Effect.fnUntraced(function*(
 
 /** A failure without the HTTP client: the address is none, or the process has lost the session. */
 interface Unusable extends Pick<ForwardError, "isInvalid"> {
-  readonly isProcessed: boolean
+  readonly mayBeProcessed: boolean
   readonly cause: unknown
 }
 
