@@ -202,6 +202,7 @@ const opened = (
   Effect.gen(function*() {
     const { createTables = true, prefix = "mcp_" } = options
     const database = yield* Database.open(prefix)
+    yield* Migrating.checkIsolation(database)
     yield* createTables ? Migrating.migrate(database) : Migrating.check(database)
     return database
   }).pipe(Effect.mapError((error) => error instanceof StoresError ? error : new StoresError({ cause: error })))
@@ -215,7 +216,8 @@ const opened = (
  *   transaction with SQLite. Limits that are exceeded cost further ones.
  * - Session ids and principals are stored as SHA-256. The principal of a session is also in its JSON, as are the
  *   messages of its handshake. Events contain messages of the server.
- * - Leases, expiry and rates go by the clock of the database.
+ * - Leases, expiry and rates go by the clock of the database. A used state is kept for the time that is left by the clock
+ *   of its process.
  * - A process needs a connection of its own for changes (`LISTEN`) with PostgreSQL, so `maxConnections` is at least 2.
  *
  * Programs of an older release go on beside those of this one, if the tables were only added to. Tables that a later

@@ -1,9 +1,11 @@
 /** The stores in PostgreSQL. */
 import { McpStores } from "@effect-mcp/cluster"
-import { describe, it } from "@effect/vitest"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as RateLimiter from "effect/persistence/RateLimiter"
+import * as Redacted from "effect/Redacted"
 import type * as SqlClient from "effect/sql/SqlClient"
 import * as bundles from "./support/bundles.ts"
 import { newPrefix, postgres } from "./support/databases.ts"
@@ -23,6 +25,23 @@ describe.runIf(isPostgresRunning)("migrations of PostgreSQL", () => {
   it.live("a later version that this release cannot use is refused", () => over(migrations.refuses))
   it.live("without createTables the printed SQL is needed, and enough", () =>
     over((prefix) => migrations.prints(prefix, "postgresql")))
+  it.live("without createTables the tables of tasks are needed as well", () => over(migrations.needsTasks))
+
+  it.live("connections with another isolation than READ COMMITTED are refused", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const prefix = yield* newPrefix
+      for (const isolation of ["repeatable read", "serializable"]) {
+        const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`
+        const url = Redacted.make(`postgres://postgres@127.0.0.1:5432/test?options=${encodeURIComponent(options)}`)
+        for (const createTables of [true, false]) {
+          const start = Effect.provide(migrations.open({ prefix, createTables }), Layer.fresh(PgClient.layer({ url })))
+          const { message } = yield* Effect.flip(start)
+          assert.include(message, `default_transaction_isolation is "${isolation}"`)
+          assert.include(message, "read committed")
+        }
+      }
+      yield* Effect.provide(migrations.open({ prefix }), postgres)
+    })))
 
   it.live("programs that start at the same time all succeed", () =>
     over((prefix) => {
@@ -54,6 +73,7 @@ describe.runIf(isPostgresRunning)("McpStores.layerSql with PostgreSQL", () => {
 
 describe.runIf(isPostgresRunning)("used states in PostgreSQL", () => {
   it.live("[MRTR-10] of processes that use a state at the same time, one is the first", () => over(usedStates.usesOnce))
+  it.live("[MRTR-10] a state expires by the clock of its process", () => over(usedStates.expiresByProcess))
   it.live("[MRTR-10] a principal has no more states than there is still room for", () => over(usedStates.sharesRoom))
 })
 

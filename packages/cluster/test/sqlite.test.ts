@@ -16,6 +16,7 @@ describe("migrations of SQLite", () => {
   it.live("a later start keeps what is stored", () => over(migrations.startsAgain("App_")))
   it.live("a later version that only adds is used, with a rolling deployment", () => over(migrations.adds("mcp_")))
   it.live("a later version that this release cannot use is refused", () => over(migrations.refuses("mcp_")))
+  it.live("without createTables the tables of tasks are needed as well", () => over(migrations.needsTasks("mcp_")))
   it.live("without createTables the printed SQL is needed, and enough", () => over(migrations.prints("mcp_", "sqlite")))
 
   it.live("programs that start at the same time all succeed", () =>
@@ -64,4 +65,5 @@ describe("used states in SQLite", () => {
     over(usedStates.usesOnce("mcp_")))
   it.live("[MRTR-10] a principal has no more states than there is still room for", () =>
     over(usedStates.sharesRoom("mcp_")))
+  it.live("[MRTR-10] a state expires by the clock of its process", () => over(usedStates.expiresByProcess("mcp_")))
 })

@@ -27,7 +27,7 @@ import * as TaskStore from "./TaskStore.ts"
 export interface Options {
   /** Begins the names of the tables and indexes: letters, digits and `_`. Default: `mcp_`. */
   readonly prefix?: string
-  /** Whether the tables are created if they do not exist. Default: `true`. */
+  /** Whether the tables are created if they do not exist. Default: `true`. Tables without its columns are refused. */
   readonly createTables?: boolean
   /**
    * The time between two queries for changes by other processes, for all waiting callers together. A change by this
@@ -210,6 +210,18 @@ export const make = (
         if (dialect.isPg) yield* sql`select pg_advisory_xact_lock(hashtext(${`${prefix}tasks`}))`
         for (const statement of TaskTables.statements(dialect.name, prefix)) yield* sql.unsafe(statement)
       })))
+    }
+
+    // They may be missing, or of a release whose tables had other columns. Without this, the first task would fail.
+    for (const [name, columns] of Object.entries(TaskTables.columns)) {
+      yield* Effect.mapError(
+        sql`select ${sql.literal(columns.join(", "))} from ${sql(`${prefix}${name}`)} where 1 = 0`,
+        (cause) => {
+          const problem = `the table ${prefix}${name} is missing, or has not the columns of this release of ` +
+            `@effect-mcp/tasks; run the SQL that TaskStoreSql.sqlOf returns, or use another prefix`
+          return new TaskStore.TaskStoreError({ cause: new Error(problem, { cause }) })
+        }
+      )
     }
 
     const bus = yield* Effect.serviceOption(ChangeBus)

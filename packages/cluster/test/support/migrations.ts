@@ -84,6 +84,23 @@ export const prints = (prefix: string, dialect: "postgresql" | "sqlite") =>
     yield* open({ prefix })
   })
 
+/** Without the tables of tasks, or with older ones, a program does not start. */
+export const needsTasks = (prefix: string) =>
+  Effect.gen(function*() {
+    yield* Migrating.migrate(yield* Database.open(prefix))
+    const message = yield* messageOf({ prefix, createTables: false })
+    assert.include(message, `${prefix}tasks`)
+    assert.include(message, "sqlOf")
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`create table ${sql(`${prefix}task_owners`)} (owner text primary key)`
+    for (const createTables of [true, false]) {
+      assert.include(yield* messageOf({ prefix, createTables }), `${prefix}task_owners`)
+    }
+    yield* sql`drop table ${sql(`${prefix}task_owners`)}`
+    yield* open({ prefix })
+    yield* open({ prefix, createTables: false })
+  })
+
 /** Starts a program, and waits until it has loaded its modules. */
 const newProgram = Effect.acquireRelease(
   Effect.promise(async () => {

@@ -30,6 +30,25 @@ const checkNewer = (
   )
 }
 
+/**
+ * Fails if transactions of PostgreSQL have another isolation than READ COMMITTED. With a stricter one, a statement fails
+ * that waits for another one and then finds its row changed (40001). The stores do not repeat statements.
+ */
+export const checkIsolation = (
+  { isPg, sql }: Database
+): Effect.Effect<void, SqlError.SqlError | StoresError> =>
+  Effect.gen(function*() {
+    if (!isPg) return
+    const [row] = yield* sql<{ readonly isolation: string }>`
+      select current_setting('default_transaction_isolation') as isolation`
+    // PostgreSQL treats `read uncommitted` as `read committed`.
+    if (row === undefined || row.isolation.startsWith("read ")) return
+    yield* failing(
+      `default_transaction_isolation is "${row.isolation}", and the stores need "read committed"; set it for their ` +
+        `client, or with: alter role … set default_transaction_isolation = 'read committed'`
+    )
+  })
+
 /** Runs the steps that the database lacks, in one transaction. Another process that starts meanwhile waits for it. */
 export const migrate = (
   database: Database,

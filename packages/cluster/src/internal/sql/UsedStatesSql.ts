@@ -52,7 +52,8 @@ export const make = (
   })
 
   const use = Effect.fnUntraced(function*(id: string, expiresAt: number, principal: string) {
-    const at = monotonicMillis(yield* Clock.Clock)
+    const clock = yield* Clock.Clock
+    const at = monotonicMillis(clock)
     const all = yield* totalAt(at)
     // A principal that has less than half of the room has less than is left.
     const own = all.states < capacity / 2 ? undefined : yield* ownAt(principal, at)
@@ -61,9 +62,12 @@ export const make = (
         `principal; set usedStates.capacity to allow more`
       return yield* Effect.fail(new Error(problem))
     }
-    const stored = yield* sql`insert into ${states} ${
-      sql.insert({ id: Digest.of(id), principal, expires_at: expiresAt })
-    } on conflict (id) do nothing returning id`
+    // A state expires by the clock of the process that checks it, so the database gets the time that is left. By the
+    // process's own time, a database whose clock is ahead would forget states that are still accepted.
+    const left = expiresAt - clock.currentTimeMillisUnsafe()
+    const stored = yield* sql`insert into ${states} (id, principal, expires_at)
+      values (${Digest.of(id)}, ${principal}, ${now} + cast(${left} as double precision))
+      on conflict (id) do nothing returning id`
     if (stored.length === 0) return false
     all.states++
     if (own !== undefined) own.states++

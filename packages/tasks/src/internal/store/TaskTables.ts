@@ -3,6 +3,26 @@
 /** Returns whether a text can begin the names of tables: the statements contain it. */
 export const isPrefix = (prefix: string): boolean => /^\w*$/.test(prefix)
 
+/** The columns of the tables that this release uses. */
+export const columns = {
+  tasks: [
+    "id",
+    "owner",
+    "created_at",
+    "version",
+    "due_at",
+    "ends_at",
+    "lease_owner",
+    "lease_expires_at",
+    "bytes",
+    "state",
+    "message",
+    "updated_at",
+    "task"
+  ],
+  task_owners: ["owner", "tasks", "bytes"]
+} as const
+
 /** Returns the statements that create the tables if they do not exist. */
 export const statements = (dialect: "postgresql" | "sqlite", prefix: string): ReadonlyArray<string> => {
   // Without the collation, PostgreSQL sorts ids by the rules of a language.
