@@ -43,7 +43,7 @@ export const checkIsolation = (
       select current_setting('default_transaction_isolation') as isolation`
     // PostgreSQL treats `read uncommitted` as `read committed`.
     if (row === undefined || row.isolation.startsWith("read ")) return
-    yield* failing(
+    return yield* failing(
       `default_transaction_isolation is "${row.isolation}", and the stores need "read committed"; set it for their ` +
         `client, or with: alter role … set default_transaction_isolation = 'read committed'`
     )
