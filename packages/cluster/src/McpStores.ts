@@ -216,8 +216,8 @@ const opened = (
  *   transaction with SQLite. Limits that are exceeded cost further ones.
  * - Session ids and principals are stored as SHA-256. The principal of a session is also in its JSON, as are the
  *   messages of its handshake. Events contain messages of the server.
- * - Leases, expiry and rates go by the clock of the database. A used state is kept for the time that is left by the clock
- *   of its process.
+ * - Leases, expiry and rates go by the clock of the database. A used state is kept for the time that is left by the
+ *   clock of its process.
  * - A process needs a connection of its own for changes (`LISTEN`) with PostgreSQL, so `maxConnections` is at least 2.
  *
  * Programs of an older release go on beside those of this one, if the tables were only added to. Tables that a later

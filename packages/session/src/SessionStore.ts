@@ -114,8 +114,8 @@ export class SessionStore extends Context.Service<SessionStore, {
   readonly remove: (id: string, epoch: number) => Effect.Effect<void, SessionStoreError | SupersededError>
   /**
    * Deletes all sessions of a principal, whatever their epochs, and their owners if it has them. It can delete sessions
-   * that are stored at the same time, or leave them. `SessionHost.closePrincipal` uses it. Without it, sessions of other
-   * processes that do not live, or are paused, stay.
+   * that are stored at the same time, or leave them. `SessionHost.closePrincipal` uses it. Without it, sessions of
+   * other processes that do not live, or are paused, stay.
    */
   readonly removeAllOf?: ((principal: string) => Effect.Effect<void, SessionStoreError>) | undefined
 }>()("@effect-mcp/session/SessionStore") {}

@@ -89,6 +89,7 @@ export const navigation: ReadonlyArray<Group> = [
       { file: "docs/serving/security.md", kind: "explanation", title: "Security" },
       { file: "docs/serving/authentication.md", kind: "how-to" },
       { file: "docs/serving/protect-a-server.md", kind: "how-to" },
+      { file: "docs/serving/dpop.md", kind: "how-to" },
       { file: "docs/serving/call-other-apis.md", kind: "how-to" },
       { file: "docs/serving/runtimes.md", kind: "reference" }
     ]

@@ -273,8 +273,8 @@ export const layer = <R = never>(
   )
 
 /**
- * Uses up what is valid for one request only, such as the id of a proof (DPoP). An `identify` that remembers such values
- * runs the step that stores them by this function, after all other checks.
+ * Uses up what is valid for one request only, such as the id of a proof (DPoP). An `identify` that remembers such
+ * values runs the step that stores them by this function, after all other checks.
  *
  * In a fleet, a process that forwards a request authenticates it, and the owner of its session authenticates it again.
  * The step therefore runs at the process that carries the request out: at the owner for a forwarded request, and here

@@ -55,9 +55,9 @@ export interface Options extends HttpServerOptions.StreamableOptions {
    */
   readonly maxForwardedRequests?: number | undefined
   /**
-   * The time in which the response to a forwarded request must begin, after all of the request was sent. Then the client
-   * receives the error `OutcomeUnknown`. A long body has `bodyTimeout` in addition. Default 30 seconds; 5 minutes if `responseMode` is `"json"`, because the response begins after
-   * the handler.
+   * The time in which the response to a forwarded request must begin, after all of the request was sent. Then the
+   * client receives the error `OutcomeUnknown`. A long body has `bodyTimeout` in addition. Default 30 seconds; 5
+   * minutes if `responseMode` is `"json"`, because the response begins after the handler.
    */
   readonly forwardTimeout?: Duration.Input | undefined
 }

@@ -31,8 +31,8 @@ const checkNewer = (
 }
 
 /**
- * Fails if transactions of PostgreSQL have another isolation than READ COMMITTED. With a stricter one, a statement fails
- * that waits for another one and then finds its row changed (40001). The stores do not repeat statements.
+ * Fails if transactions of PostgreSQL have another isolation than READ COMMITTED. With a stricter one, a statement
+ * fails that waits for another one and then finds its row changed (40001). The stores do not repeat statements.
  */
 export const checkIsolation = (
   { isPg, sql }: Database

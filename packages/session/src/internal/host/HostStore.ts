@@ -23,9 +23,10 @@ const deadlineMillis = 5000
 const concurrency = 16
 
 /**
- * The number of concurrent `load` calls, and looks for owners, together. Clients take turns. Each request with an unknown id costs one: a flood of them
- * must leave the store to other calls, such as those that renew the lease of the process. It is less than the
- * connections of a pool, which are ten mostly: with 16 loads, a flood took all of them, and renewals timed out.
+ * The number of concurrent `load` calls and looks for owners together. Clients take turns. Each request with an unknown
+ * id costs one: a flood of them must leave the store to other calls, such as those that renew the lease of the process.
+ * It is less than the connections of a pool, which are ten mostly: with 16 loads, a flood took all of them, and
+ * renewals timed out.
  */
 export const concurrentLoads = 4
 

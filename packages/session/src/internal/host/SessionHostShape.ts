@@ -246,11 +246,11 @@ export interface SessionHostShape {
    * session goes on. Waits until the sessions of this host have closed. Reject later requests by `Authentication`: a
    * principal that is still accepted opens new sessions.
    *
-   * The stored sessions of the principal are deleted as well, if the `SessionStore` can do that (`removeAllOf`). After a
-   * failure they are deleted later. A `ChangeBus` tells the other processes, by a digest of the id. A process that was
-   * paused, or has missed the change (a gap), finds that its sessions were deleted, and closes them. After a gap it ends
-   * the streams of notifications of all principals, whose clients listen again. Its sessions over a WebSocket or another
-   * connection go on: they are not in the store. Without a store and a bus, only this host is concerned.
+   * The stored sessions of the principal are deleted as well, if the `SessionStore` can do that (`removeAllOf`). After
+   * a failure they are deleted later. A `ChangeBus` tells the other processes, by a digest of the id. A process that
+   * was paused, or has missed the change (a gap), finds that its sessions were deleted, and closes them. After a gap it
+   * ends the streams of notifications of all principals, whose clients listen again. Its sessions over a WebSocket or
+   * another connection go on: they are not in the store. Without a store and a bus, only this host is concerned.
    */
   readonly closePrincipal: (id: string) => Effect.Effect<void>
   /**

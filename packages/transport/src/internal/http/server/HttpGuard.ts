@@ -65,7 +65,9 @@ export type Route = (sender: Sender) => Effect.Effect<Response, Response>
 /** The routes of a path, by method. */
 export type Routes = ReadonlyMap<string, Route>
 
-/** Decides which process serves a request, and serves it here with `serve`, or returns the response of the other one. */
+/**
+ * Decides which process serves a request, and serves it here with `serve`, or returns the response of the other one.
+ */
 export type Place = (sender: Sender, serve: Route, single: Authenticator.Deferring) => Effect.Effect<Response, Response>
 
 /** Serves all requests of a path. */

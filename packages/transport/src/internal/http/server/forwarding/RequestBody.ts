@@ -21,8 +21,8 @@ export type RequestBody =
   | { readonly _tag: "Streamed"; readonly begun: ReadonlyArray<Uint8Array>; readonly rest: Readable; isSent: boolean }
 
 /**
- * Returns the response to a request whose body was begun. The rest that nobody reads would be parsed as the next
- * request, and the connection would hang until its keep-alive time is over.
+ * Returns the response to a request whose body was begun. No process reads the rest: the connection would hang until
+ * its keep-alive time is over.
  */
 export const closingUnread = (response: HttpServerResponse, body: RequestBody): HttpServerResponse =>
   body._tag === "Streamed" && !body.rest.readableEnded ? setHeaders(response, closing) : response

@@ -468,7 +468,7 @@ interface Asked {
   readonly id: string
   /** Serves the request here. */
   readonly serve: Route
-  /** What of the request is valid once. The process that serves it uses it. */
+  /** The parts of the request that are valid once. The process that serves it uses them up. */
   readonly single: Deferring
 }
 
