@@ -219,6 +219,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "AUX-07",
+    at: "DpopProof.check",
+    original: "clock.currentTimeMillisUnsafe() >= expiresAt",
+    broken: "expiresAt < 0",
+    test: "packages/auth/test/resource/dpopFleet.test.ts",
+    name: "[AUX-07] is too old if it is used after the time for which used ones are remembered"
+  },
+  {
+    id: "AUX-07",
     at: "HttpGuard.servePlaced",
     original: "single.hasUse() ? Effect.andThen(",
     broken: "single === undefined ? Effect.andThen(",

@@ -3,8 +3,11 @@ import { ResourceServer } from "@effect-mcp/auth"
 import { type SessionOwners, UsedStates } from "@effect-mcp/session"
 import { Authentication } from "@effect-mcp/transport/Authentication"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { makeStores, startProcess } from "../../../transport/test/support/fleet.ts"
 import { exchange, initialize, type RequestOptions } from "../../../transport/test/support/httpClient.ts"
@@ -14,6 +17,7 @@ import { makeKey } from "../fixtures/oidcProvider.mjs"
 import * as Issuer from "../support/issuer.ts"
 import { proofOf } from "../support/proofs.ts"
 import { resource } from "../support/resourceServer.ts"
+import * as ShiftedClock from "../support/shiftedClock.ts"
 
 const forwarded = { "mcp-forwarded": "forged" }
 
@@ -37,12 +41,14 @@ const start = Effect.fnUntraced(function*() {
   const calls: Array<string> = []
   const startOne = Effect.fnUntraced(function*(
     name: string,
-    ownerStore: SessionOwners.OwnerStore = stores.ownerStore
+    ownerStore: SessionOwners.OwnerStore = stores.ownerStore,
+    clock?: Clock.Clock
   ) {
     const auth = ResourceServer.layer({ resource, issuers: [issuer.url], dpop: {} }).pipe(
       Layer.provide(Layer.succeed(UsedStates.UsedStates, usedProofs))
     )
-    const authentication = Context.get(yield* Layer.build(Layer.fresh(auth)), Authentication)
+    const timed = clock === undefined ? auth : Layer.provide(auth, Layer.succeed(Clock.Clock, clock))
+    const authentication = Context.get(yield* Layer.build(Layer.fresh(timed)), Authentication)
     const handlers = tools({
       count: Effect.sync(() => {
         calls.push(name)
@@ -155,6 +161,30 @@ describe.concurrent("a proof in a fleet", () => {
       assert.strictEqual(response.status, 503, response.text)
       assert.isTrue(isReplay(yield* present(one, waiting, { body: call })))
       assert.deepStrictEqual([calls, one.host.find(id) === undefined], [[], false])
+    }))
+
+  it.live("[AUX-07] is too old if it is used after the time for which used ones are remembered", () =>
+    Effect.gen(function*() {
+      const { calls, one, present, proof, startOne, stores } = yield* start()
+      yield* one.stop
+      const clock = yield* ShiftedClock.make
+      const [asked, mayAnswer] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const third = yield* startOne("three", {
+        ...stores.ownerStore,
+        locate: (session) =>
+          Deferred.succeed(asked, undefined).pipe(
+            Effect.andThen(Deferred.await(mayAnswer)),
+            Effect.andThen(Effect.suspend(() => stores.ownerStore.locate(session)))
+          )
+      }, clock)
+      const waiting = yield* Effect.forkChild(present(third, yield* proof(), { body: call }))
+      yield* Deferred.await(asked)
+      clock.shift(150_000)
+      yield* Deferred.succeed(mayAnswer, undefined)
+      const { headers, status } = yield* Fiber.join(waiting)
+      assert.strictEqual(status, 401)
+      assert.include(JSON.stringify(headers), "too old")
+      assert.deepStrictEqual(calls, [])
     }))
 
   it.live("[AUX-07] is accepted by the process that takes a session over", () =>
