@@ -55,7 +55,7 @@ const start = Effect.fnUntraced(function*() {
         return text(name)
       })
     })
-    return yield* startProcess({ ...stores, ownerStore }, handlers, { authentication, leaseTime: "500 millis" })
+    return yield* startProcess({ ...stores, ownerStore }, handlers, { authentication, leaseTime: "10 seconds" })
   })
   const [one, two] = [yield* startOne("one"), yield* startOne("two")]
   let session: string | undefined

@@ -46,9 +46,11 @@ const start = Effect.fnUntraced(function*(store?: (made: SessionStore.SessionSto
   }
   const startOne = Effect.fnUntraced(function*(settings: Settings = {}) {
     const session = { revisions: Revision.supported }
+    // A busy machine must not end a lease here.
     return yield* startProcess(stores, handlers, {
       authentication,
       session,
+      leaseTime: "10 seconds",
       bus: yield* ChangeBus.make(connection),
       ...settings
     })

@@ -406,9 +406,9 @@ describe.concurrent("a body that is long, or that the client sends slowly,", () 
           received += chunk.toString("latin1")
           if (received.includes("y\"}}")) socket.write(json("{}"))
         })
-      }, { http: { forwardTimeout: "3 seconds" } })
+      }, { http: { forwardTimeout: "5 seconds" } })
       const connection = yield* begin(process, requests)
-      yield* Effect.sleep("4 seconds")
+      yield* Effect.sleep("6 seconds")
       connection.write(long.slice(70_000))
       yield* until(() => connection.statuses.length > 0)
       assert.deepStrictEqual(connection.statuses, [200])
@@ -426,7 +426,7 @@ describe.concurrent("a body that is long, or that the client sends slowly,", () 
 
   it.live("is sent within bodyTimeout and forwardTimeout, or the connection is closed", () =>
     Effect.gen(function*() {
-      const options = { http: { bodyTimeout: "200 millis", forwardTimeout: "200 millis" } } as const
+      const options = { http: { bodyTimeout: "2 seconds", forwardTimeout: "200 millis" } } as const
       const { process, requests, sockets } = yield* start((socket) => socket.pause(), options)
       const connection = yield* begin(process, requests)
       yield* until(() => connection.isClosed)
