@@ -1143,8 +1143,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "AUT-55",
     at: "SessionLookup",
-    original: "Principal.isSame(hosted.principal, principal)",
-    broken: "(principal !== undefined || hosted.principal === undefined)",
+    original: "Principal.isSame(found.principal, sender.principal)",
+    broken: "(sender.principal !== undefined || found.principal === undefined)",
     test: "packages/auth/test/resource/principals.test.ts",
     name: "[AUT-55] uses no session of another principal"
   },

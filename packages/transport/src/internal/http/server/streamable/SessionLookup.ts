@@ -65,15 +65,15 @@ export class SessionLookup {
   find(sender: HttpGuard.Sender, message: JsonRpc.Classified | undefined): Effect.Effect<Found, Response> {
     const id = sender.request.headers["mcp-session-id"]
     if (id === undefined) return Effect.fail(noSessionId(message))
-    if (sender.hasNoSession === true) return this.#check(undefined, sender, message)
+    if (sender.hasNoSession === true) return this.#check(undefined, message)
     const found = this.#host.find(id)
     // For any other principal the session does not exist: it waits neither for a lease nor for another process.
     if (found !== undefined && Principal.isSame(found.principal, sender.principal)) {
-      return this.#serve(found, sender, message)
+      return this.#serve(found, message)
     }
     return Effect.flatMap(this.restore(sender, id, message), (outcome) => {
       if (outcome._tag === "Elsewhere") return Effect.fail(hasMoved(message))
-      return this.#check(outcome._tag === "NotFound" ? undefined : outcome.hosted, sender, message)
+      return this.#check(outcome._tag === "NotFound" ? undefined : outcome.hosted, message)
     })
   }
 
@@ -107,18 +107,17 @@ export class SessionLookup {
 
   #serve(
     hosted: SessionHost.Hosted,
-    sender: HttpGuard.Sender,
     message: JsonRpc.Classified | undefined
   ): Effect.Effect<Found, Response> {
     return Effect.flatMapEager(
       this.ready(hosted, message),
-      (isReady) => isReady ? this.#check(hosted, sender, message) : Effect.fail(hasMoved(message))
+      (isReady) => isReady ? this.#check(hosted, message) : Effect.fail(hasMoved(message))
     )
   }
 
+  /** Returns a session of the sender, unless it has another transport. */
   #check(
     hosted: SessionHost.Hosted | undefined,
-    { principal }: HttpGuard.Sender,
     message: JsonRpc.Classified | undefined
   ): Effect.Effect<Found, Response> {
     // While the host drains, 503 instead of 404: another host may restore the session.
@@ -130,10 +129,7 @@ export class SessionLookup {
       )
     }
     const connection = connections.of(hosted)
-    // For any other principal the session does not exist.
-    if (connection === undefined || !Principal.isSame(hosted.principal, principal)) {
-      return Effect.fail(unknownSession(message))
-    }
+    if (connection === undefined) return Effect.fail(unknownSession(message))
     connection.closesBy(hosted)
     return Effect.succeed({ hosted, connection })
   }
