@@ -192,7 +192,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "StdioClient.make",
     original: "const spawner = yield* ChildProcessSpawner",
     broken:
-      "const spawner = yield* ChildProcessSpawner\n  const { ClientAuthorization } = yield* Effect.promise(() => import(\"./ClientAuthorization.ts\"))\n  const authorization = yield* Effect.serviceOption(ClientAuthorization)\n  if (authorization._tag === \"Some\") yield* authorization.value.of(new URL(\"stdio:server\"))",
+      "const spawner = yield* ChildProcessSpawner\n  const { ClientAuthorization } = yield* Effect.promise(() => import(\"../ClientAuthorization.ts\"))\n  const authorization = yield* Effect.serviceOption(ClientAuthorization)\n  if (authorization._tag === \"Some\") yield* authorization.value.of(new URL(\"stdio:server\"))",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "[HTTP-16] that is provided to the client has no part in its connection"
   }
