@@ -252,6 +252,9 @@ describe("a naive store of sessions", { timeout: 180_000 }, () => {
     "it compares ids without regard to case": [
       "sessions with similar ids are separate"
     ],
+    "it compares principals without regard to case": [
+      "all sessions of one principal are deleted, and none of another"
+    ],
     "it takes no principal and an empty one for the same": [
       "a session is loaded unchanged, whatever its handshake messages"
     ],
