@@ -95,6 +95,7 @@ export class Processes {
   #restart(number: number): void {
     if (this.#stopping) return
     this.#start(number).catch((error: unknown) => {
+      if (this.#stopping) return
       console.error(error instanceof Error ? error.message : error)
       setTimeout(() => this.#restart(number), restartMillis)
     })
