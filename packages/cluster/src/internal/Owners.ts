@@ -9,8 +9,8 @@ export interface Options<R> {
   /** The address and the lease of this process. */
   readonly owners?: SessionOwners.Options
   /**
-   * Wraps the store of owners, to decide further which processes may own sessions. `EffectCluster.membership` does so
-   * by the registry of a cluster. Default: every process that renews its lease may.
+   * Wraps the store of owners, to decide further which processes may own sessions: `EffectCluster.membership` asks the
+   * registry of a cluster. Default: every process that renews its lease may.
    */
   readonly membership?: (
     store: SessionOwners.OwnerStore

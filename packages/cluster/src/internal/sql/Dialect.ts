@@ -18,7 +18,7 @@ export interface Dialect {
   readonly least: string
   /** Locks the rows that a query returns. */
   readonly lock: string
-  /** Locks them against changes, and not against other such locks. */
+  /** Locks the rows that a query returns against changes. Several processes can have this lock. */
   readonly lockShared: string
   /** Locks them, and leaves out those that another process has locked. */
   readonly lockFree: string

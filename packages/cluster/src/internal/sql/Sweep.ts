@@ -48,7 +48,7 @@ const enough = <Row extends Weighed>(rows: ReadonlyArray<Row>, entries: number, 
 /**
  * Makes a sweep, which several processes can run at the same time: none waits for a row that another one deletes. A
  * process is deleted if its lease has been over for an hour, and the sweep before of the same process has found so too.
- * Without the latter, the first process that returns after an outage of hours would free the sessions of the others.
+ * After one sweep alone, the first process that returns from an outage of hours would free the sessions of the others.
  */
 export const make = (database: Database, limits: Limits): Swept => {
   const { atomic, dialect, isPg, now, sql, table } = database

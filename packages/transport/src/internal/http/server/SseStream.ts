@@ -33,7 +33,7 @@ export interface Settings {
 export interface Observer {
   /** Called when the store says that another process has the session. */
   readonly onSuperseded: () => void
-  /** Called when the stream has ended here, and not in the store: a client that resumes it still needs the response. */
+  /** Called when the stream has ended here but not in the store. A client that resumes it still needs the response. */
   readonly onUnended: () => void
 }
 

@@ -92,7 +92,7 @@ export class StreamableHttpServerConnection implements Owner {
   #standalone: SseStream | undefined
   /** The streams that are open in the store and not here: they have to be ended, are being ended, or have ended. */
   #takeover: "Due" | "Done" | Effect.Effect<void> = "Done"
-  /** Whether a stream of this copy has ended here, and not in the store, since the last attempt began. */
+  /** Whether a stream has ended at this copy, but not in the store, since the last take-over of the streams began. */
   #hasUnended = false
   /** The requests of an earlier owner whose questions do not wait for their answers here yet. */
   #adopting: Set<PostExchange> | undefined
